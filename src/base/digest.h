@@ -1,0 +1,11 @@
+// SHA-256, by OpenSSL. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace agentd {
+
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);  // 64 digits, lower case
+
+}  // namespace agentd
