@@ -1,0 +1,87 @@
+// load(): the order in which a configuration is put together, and the rules that hold between keys.
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "config/environment.h"
+#include "config/files.h"
+#include "config/reader.h"
+#include "config/report.h"
+#include "config/snapshot.h"
+
+namespace agentd::config {
+namespace {
+
+bool has(const Json& object, std::string_view name) { return object.is_object() && object.contains(name); }
+
+// access.md section 1: what a rule may say, and that no two rules are one principal. Looks at what was
+// written, not at what was understood, so that a fault found before does not make another one here.
+void check_principals(const Document& document, const Snapshot& snapshot, Report& report) {
+  std::map<std::string, std::size_t> ids;
+  for (std::size_t i = 0; i < snapshot.a2a.principals.size(); ++i) {
+    const PrincipalRule& rule = snapshot.a2a.principals[i];
+    const std::string path = fmt::format("a2a.principals[{}]", i);
+    const Json& written = document.value["a2a"]["principals"][i];
+    if (rule.any && has(written, "role") && rule.role == Role::kOperator) {
+      report.add(path + ".role", "an `any` rule cannot grant operator: every caller would be one", "user or agent");
+    }
+    if (has(written, "match") && has(written["match"], "bearer_ref") && !has(written, "id")) {
+      report.add(path, "a bearer_ref rule misses id: what it owns is kept under it");
+    }
+    if (rule.id.empty()) continue;
+    const auto [first, is_new] = ids.emplace(rule.id, i);
+    if (!is_new) {
+      const std::string other = fmt::format("a2a.principals[{}].id", first->second);
+      report.add(path + ".id", fmt::format("is the id of another rule, on line {}", document.locate(other).line));
+    }
+  }
+}
+
+void default_store_path(const Environment& env, Snapshot& snapshot, Report& report) {
+  if (!snapshot.store.path.empty() || snapshot.store.kind == "memory") return;
+  const std::string* state = find_variable(env, "XDG_STATE_HOME");
+  const std::string* home = find_variable(env, "HOME");
+  // The XDG specification has a relative path ignored.
+  if (state != nullptr && state->starts_with('/')) {
+    snapshot.store.path = resolve_path(*state, "agentd");
+  } else if (home != nullptr && home->starts_with('/')) {
+    snapshot.store.path = resolve_path(*home, ".local/state/agentd");
+  } else {
+    report.add("store.path", "has no default, for neither XDG_STATE_HOME nor HOME is set", "a path");
+  }
+}
+
+}  // namespace
+
+std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
+  std::expected<Document, std::vector<Fault>> document = Document{};
+  if (!source.file.empty()) document = read_document(source.file);
+  if (!document) return std::unexpected(std::move(document.error()));
+
+  Report report(*document);
+  apply_environment(*document, source.env, report);
+  Snapshot snapshot;
+  snapshot.file = source.file;
+  Reader(*document, source.env, snapshot, report).read();
+  check_principals(*document, snapshot, report);
+  default_store_path(source.env, snapshot, report);
+  if (!report.empty()) return std::unexpected(std::move(report).in_order());
+  return snapshot;
+}
+
+Json faults_to_json(const std::vector<Fault>& faults) {
+  Json out = Json::array();
+  for (const Fault& fault : faults) {
+    Json row = {{"message", fault.message}};
+    if (!fault.file.empty()) row["file"] = fault.file;
+    if (fault.line > 0) row["line"] = fault.line;
+    if (fault.column > 0) row["column"] = fault.column;
+    if (!fault.path.empty()) row["path"] = fault.path;
+    if (!fault.expected.empty()) row["expected"] = fault.expected;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace agentd::config

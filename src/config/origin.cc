@@ -1,0 +1,99 @@
+#include "config/origin.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace agentd::config {
+namespace {
+
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kHttps = "https://";
+
+struct Authority {
+  std::string host;  // an IPv6 address without its brackets
+  std::string port;  // "" = none
+  bool bracketed = false;
+};
+
+std::string_view cut_slash(std::string_view text) {
+  if (text.ends_with('/')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_address(int family, const std::string& host) {
+  unsigned char bytes[sizeof(in6_addr)];
+  return inet_pton(family, host.c_str(), bytes) == 1;
+}
+
+bool is_port(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size() && port <= 65535;
+}
+
+// "host", "host:port", "[v6]" or "[v6]:port".
+Result<Authority> parse_authority(std::string_view text) {
+  Authority out;
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return fail(Code::kConfig, "the bracket of its address does not end");
+    out.bracketed = true;
+    out.host = text.substr(1, end - 1);
+    rest = text.substr(end + 1);
+    if (!is_address(AF_INET6, out.host)) return fail(Code::kConfig, "its host is not an IPv6 address");
+  } else {
+    const std::size_t colon = text.find(':');
+    out.host = text.substr(0, colon);
+    rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
+    constexpr std::string_view kHost = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+    if (out.host.empty() || out.host.find_first_not_of(kHost) != std::string::npos) {
+      return fail(Code::kConfig, "its host is neither a name nor an address");
+    }
+  }
+  if (rest.empty()) return out;
+  out.port = rest.substr(1);
+  if (rest.front() != ':' || !is_port(out.port)) return fail(Code::kConfig, "its port is not a number up to 65535");
+  return out;
+}
+
+bool is_loopback(const Authority& authority) {
+  if (authority.bracketed) return authority.host == "::1";
+  return authority.host.starts_with("127.") && is_address(AF_INET, authority.host);
+}
+
+}  // namespace
+
+Result<std::string> parse_listen(std::string_view text) {
+  for (const std::string_view scheme : {kHttps, std::string_view("unix:")}) {
+    if (text.starts_with(scheme)) {
+      return fail(Code::kConfig, fmt::format("an address of {} is not supported by this version", scheme));
+    }
+  }
+  if (!text.starts_with(kHttp)) return fail(Code::kConfig, "is not a URL that can be listened on");
+  auto authority = parse_authority(cut_slash(text.substr(kHttp.size())));
+  if (!authority) return std::unexpected(authority.error());
+  if (authority->port.empty()) return fail(Code::kConfig, "it names no port");
+  if (authority->host == "localhost") authority->host = "127.0.0.1";
+  if (!is_loopback(*authority))
+    return fail(Code::kConfig, "only loopback addresses can be listened on by this version");
+  return fmt::format("{}{}{}{}:{}", kHttp, authority->bracketed ? "[" : "", authority->host,
+                     authority->bracketed ? "]" : "", authority->port);
+}
+
+Result<std::string> parse_origin(std::string_view text) {
+  text = cut_slash(text);
+  const std::string_view scheme = text.starts_with(kHttps) ? kHttps : kHttp;
+  if (!text.starts_with(scheme)) return fail(Code::kConfig, "is not an http or https URL");
+  if (text.find_first_of("/?#@", scheme.size()) != std::string_view::npos) {
+    return fail(Code::kConfig, "has more than a host and a port");
+  }
+  if (const auto authority = parse_authority(text.substr(scheme.size())); !authority) {
+    return std::unexpected(authority.error());
+  }
+  return std::string(text);
+}
+
+}  // namespace agentd::config

@@ -1,0 +1,18 @@
+// The addresses of the configuration: what can be listened on, and the origin that the card names.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace agentd::config {
+
+// "http://HOST:PORT" with the host a loopback address ("localhost" is taken for 127.0.0.1); port 0 is a free
+// one. Errors: kConfig, with what is wrong and without the text itself.
+[[nodiscard]] Result<std::string> parse_listen(std::string_view text);
+
+// "http://…" or "https://…": a host and perhaps a port, nothing after it but one slash, which is cut.
+[[nodiscard]] Result<std::string> parse_origin(std::string_view text);
+
+}  // namespace agentd::config

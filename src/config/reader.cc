@@ -1,0 +1,215 @@
+#include "config/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/time_text.h"
+#include "config/files.h"
+#include "config/origin.h"
+
+namespace agentd::config {
+
+Reader::Reader(const Document& document, const Environment& env, Snapshot& snapshot, Report& report)
+    : document_(document), env_(env), folder_(folder_of(document.file)), snapshot_(snapshot), report_(report) {}
+
+void Reader::read() {
+  const Row* root = find_row("");
+  AGENTD_CHECK(root != nullptr, "the table begins with the whole document");
+  read_value(*root, document_.value, "");
+}
+
+void Reader::read_value(const Row& row, const Json& value, const std::string& path) {
+  // A section whose members are all commented out is an empty one. Anything else that is null was forgotten,
+  // and `bearer:` without a value must not mean that none is asked for.
+  if (value.is_null() && row.type != Type::kSection) return wrong(row, path, "has no value");
+  switch (row.type) {
+    case Type::kSection: return read_section(row, value, path);
+    case Type::kPrincipals: return read_principals(row, value, path);
+    case Type::kWorkflows: return read_workflow_list(row, value, path);
+    case Type::kString: return read_string(row, value, path);
+    case Type::kText: return read_text_or_file(row, value, path);
+    case Type::kPath: return read_path(row, value, path);
+    case Type::kUrl: return read_url(row, value, path);
+    case Type::kListen: return read_listen(row, value, path);
+    case Type::kChoice: return read_choice(row, value, path);
+    case Type::kBoolean:
+    case Type::kTrue: return read_boolean(row, value, path);
+    case Type::kInteger: return read_integer(row, value, path);
+    case Type::kSize: return read_size(row, value, path);
+    case Type::kDuration: return read_duration(row, value, path);
+    case Type::kSecret: return read_secret_value(row, value, path);
+  }
+}
+
+void Reader::read_section(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_object() && !value.is_null()) return wrong(row, path, "is not a mapping");
+  const Json& members = value.is_null() ? Json(Json::object()) : value;
+  for (const auto& [name, member] : members.items()) {
+    const std::string member_path = join_path(path, name);
+    const bool is_name = !name.empty() && name.find_first_of(".[") == std::string::npos;
+    const Row* known = is_name ? find_row(member_path) : nullptr;
+    if (known == nullptr) {
+      unknown(row, name, member_path);
+    } else {
+      read_value(*known, member, member_path);
+    }
+  }
+  if (row.bounds.high != 0 && (members.size() < row.bounds.low || members.size() > row.bounds.high)) {
+    wrong(row, path, fmt::format("has {} members", members.size()));
+  }
+  for (const Row* member : members_of(row)) {
+    if (member->flag == Flag::kRequired && !members.contains(name_of(*member))) {
+      report_.add(path, fmt::format("misses {}", name_of(*member)), expected_of(*member));
+    }
+  }
+}
+
+void Reader::read_principals(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_array()) return wrong(row, path, "is not a list");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    snapshot_.a2a.principals.emplace_back();
+    const std::string item = fmt::format("{}[{}]", path, i);
+    read_value(*find_row(item), value[i], item);
+  }
+}
+
+void Reader::read_workflow_list(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_array()) return wrong(row, path, "is not a list");
+  snapshot_.workflows = read_workflows(value, document_, folder_, report_);
+}
+
+void Reader::read_string(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_string()) return wrong(row, path, "is not a text: quote it");
+  std::string text = value.get<std::string>();
+  if (text.size() < row.bounds.low || text.size() > row.bounds.high)
+    return wrong(row, path, fmt::format("has {} bytes", text.size()));
+  put(row, std::move(text));
+}
+
+void Reader::read_text_or_file(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_object()) return read_string(row, value, path);
+  const auto file = value.find("file");
+  if (value.size() != 1 || file == value.end() || !file->is_string()) return wrong(row, path, "is not a text");
+  auto text = read_text(resolve_path(folder_, file->get<std::string>()), row.bounds.high);
+  if (!text) return report_.add(path, text.error().message);
+  put(row, *std::move(text));
+}
+
+void Reader::read_path(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_string()) return wrong(row, path, "is not a text: quote it");
+  const std::string text = value.get<std::string>();
+  if (!text.empty()) put(row, resolve_path(folder_, text));
+}
+
+void Reader::read_url(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_string()) return wrong(row, path, "is not a text");
+  const std::string text = value.get<std::string>();
+  if (text.empty()) return;
+  auto origin = parse_origin(text);
+  if (!origin) return wrong(row, path, origin.error().message);
+  put(row, *std::move(origin));
+}
+
+void Reader::read_listen(const Row& row, const Json& value, const std::string& path) {
+  const bool is_list = value.is_array();
+  if (is_list && (value.size() < row.bounds.low || value.size() > row.bounds.high)) {
+    return report_.add(path, fmt::format("has {} addresses", value.size()),
+                       fmt::format("{} to {} of them", row.bounds.low, row.bounds.high));
+  }
+  std::vector<std::string> addresses;
+  for (std::size_t i = 0; i < (is_list ? value.size() : 1); ++i) {
+    const Json& item = is_list ? value[i] : value;
+    const std::string item_path = is_list ? fmt::format("{}[{}]", path, i) : path;
+    auto address = item.is_string() ? parse_listen(item.get_ref<const std::string&>())
+                                    : Result<std::string>(fail(Code::kConfig, "is not a text"));
+    if (address) {
+      addresses.push_back(*std::move(address));
+    } else {
+      wrong(row, item_path, address.error().message);
+    }
+  }
+  put(row, std::move(addresses));
+}
+
+void Reader::read_choice(const Row& row, const Json& value, const std::string& path) {
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  if (is_unsupported(fmt::format("{}={}", row.path, text))) return wrong(row, path, "is not supported by this version");
+  const auto found = std::ranges::find(row.choices, text);
+  if (found == row.choices.end()) {
+    const std::string near = nearest(text, {row.choices.begin(), row.choices.end()});
+    return wrong(row, path, near.empty() ? "is not a choice" : fmt::format("is not a choice; did you mean {}?", near));
+  }
+  if (std::holds_alternative<Role*>(row.slot(snapshot_))) {
+    put(row, static_cast<Role>(found - row.choices.begin()));
+  } else {
+    put(row, text);
+  }
+}
+
+void Reader::read_boolean(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_boolean()) return wrong(row, path, "is neither true nor false");
+  if (row.type == Type::kTrue && !value.get<bool>()) return wrong(row, path, "is false");
+  put(row, value.get<bool>());
+}
+
+void Reader::read_integer(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_number_integer()) return wrong(row, path, "is not an integer");
+  if (!value.is_number_unsigned()) return wrong(row, path, "is negative");
+  if (in_range(row, path, value.get<std::uint64_t>())) put(row, value.get<std::uint64_t>());
+}
+
+void Reader::read_size(const Row& row, const Json& value, const std::string& path) {
+  const auto size = parse_size(value.is_string() ? value.get<std::string>() : value.is_number() ? value.dump() : "");
+  if (!size) return wrong(row, path, "is not a size");
+  const auto bytes = static_cast<std::uint64_t>(*size);
+  if (in_range(row, path, bytes)) put(row, bytes);
+}
+
+void Reader::read_duration(const Row& row, const Json& value, const std::string& path) {
+  const auto duration = parse_duration(value.is_string() ? value.get<std::string>() : "");
+  if (!duration) return wrong(row, path, value.is_number() ? "has no unit" : "is not a duration");
+  if (in_range(row, path, static_cast<std::uint64_t>(*duration))) put(row, *duration);
+}
+
+void Reader::read_secret_value(const Row& row, const Json& value, const std::string& path) {
+  auto secret = read_secret(value, env_, folder_);
+  if (!secret) return report_.add(path, secret.error().message);
+  put(row, std::optional(*std::move(secret)));
+}
+
+void Reader::unknown(const Row& section, const std::string& name, const std::string& path) {
+  if (is_unsupported(path)) return report_.add(path, "is not supported by this version");
+  std::vector<std::string> here;
+  for (const Row* member : members_of(section)) here.emplace_back(name_of(*member));
+  std::string near = nearest(name, here);
+  if (!near.empty()) near = join_path(section.path, near);
+  if (near.empty()) {
+    // The right key in the wrong section.
+    const auto elsewhere = std::ranges::find(table(), name, [](const Row& row) { return name_of(row); });
+    if (elsewhere != table().end()) near = elsewhere->path;
+  }
+  report_.add(path, near.empty() ? "is not a known key" : fmt::format("is not a known key; did you mean {}?", near),
+              near.empty() ? expected_of(section) : "");
+}
+
+void Reader::wrong(const Row& row, const std::string& path, std::string message) {
+  report_.add(path, std::move(message), expected_of(row));
+}
+
+bool Reader::in_range(const Row& row, const std::string& path, std::uint64_t value) {
+  if (value >= row.bounds.low && value <= row.bounds.high) return true;
+  wrong(row, path, value < row.bounds.low ? "is too small" : "is too large");
+  return false;
+}
+
+template <class T>
+void Reader::put(const Row& row, T value) {
+  const Slot slot = row.slot(snapshot_);
+  AGENTD_CHECK(std::holds_alternative<T*>(slot), "a row's type is that of its slot");
+  *std::get<T*>(slot) = std::move(value);
+}
+
+}  // namespace agentd::config

@@ -1,0 +1,107 @@
+// Snapshot: the configuration as the daemon uses it, immutable, every default filled in (config.md).
+//
+// The table in config/table.cc is the one list of keys: types, ranges, defaults, texts; checks, the JSON
+// Schema and the effective document come from it. A file is read in this order: parse, put in ${VARIABLE}s,
+// lay AGENTD_… variables over it, check against the table, follow references (secrets, texts, workflows),
+// check what holds between keys. Relative paths, wherever they come from, start at the file's folder, or at
+// the current one when there is no file.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+
+namespace agentd::config {
+
+// A secret's value, read from where its reference points. Never printed; `source` is what may be shown.
+struct Secret {
+  std::string value;
+  std::string source;  // "env AGENTD_TOKEN" or "file /path"
+};
+
+struct Retention {
+  std::uint64_t keep_last = 0;
+  std::int64_t ttl_ms = 0;
+};
+
+enum class Role : std::uint8_t { kOperator, kUser, kAgent };
+
+struct PrincipalRule {
+  std::string id;  // "" for an `any` rule without one
+  Role role = Role::kUser;
+  std::optional<Secret> bearer;  // match.bearer_ref
+  bool any = false;              // match.any
+};
+
+struct Snapshot {
+  std::string file;  // "" when embedded defaults run
+
+  struct {
+    std::string name = "agentd";
+    std::string description = "A self-hosted agent that lets you watch all of it.";
+    std::string instructions;
+    std::string model_provider = "scripted";
+    std::string model_script;  // path of the rules file, resolved against the file's folder; "" = the built-in rules
+  } agent;
+
+  struct {
+    std::vector<std::string> listen = {"http://127.0.0.1:8420"};
+    std::string url;  // "" = the first listener's
+    std::optional<Secret> bearer;
+    std::vector<PrincipalRule> principals;
+    struct {
+      bool enabled = true;
+      std::uint64_t ring = 1024;
+      std::uint64_t ring_bytes = 64U << 20U;
+      std::int64_t deadline_ms = 600'000;
+      std::int64_t write_timeout_ms = 30'000;
+      std::uint64_t max_streams = 10'000;
+      std::uint64_t max_streams_per_principal = 64;
+    } events;
+    bool introspection = false;
+  } a2a;
+
+  struct {
+    std::string kind = "sqlite";
+    std::string path;  // folder; default: agentd/ in the XDG state folder
+    Retention tasks{10'000, 30LL * 86'400'000};
+    Retention runs{10'000, 30LL * 86'400'000};
+    Retention conversations{1'000, 30LL * 86'400'000};
+  } store;
+
+  // One document each. An inline one has its marks in the main file, under paths from its own root
+  // ("steps.count").
+  std::vector<Document> workflows;
+
+  struct {
+    std::string level = "info";
+    std::string format = "auto";
+  } log;
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;  // name, value
+
+struct Source {
+  std::string file;  // "" = embedded defaults
+  Environment env;   // for ${VAR}, {env: …}, AGENTD_…, XDG_STATE_HOME and HOME
+};
+
+// Every fault, not the first only, in the order of the file; or the snapshot. No fault quotes a value.
+[[nodiscard]] std::expected<Snapshot, std::vector<Fault>> load(const Source& source);
+
+// [{message, file, line, column, path, expected}]; what is unknown or empty is left out.
+[[nodiscard]] Json faults_to_json(const std::vector<Fault>& faults);
+
+// The document that would make this snapshot: every key with its value, secrets as "***", workflows of files
+// as {file: PATH}.
+[[nodiscard]] Json effective(const Snapshot& snapshot);
+
+// JSON Schema (draft 2020-12) of a configuration file, from the table.
+[[nodiscard]] Json config_schema();
+
+}  // namespace agentd::config

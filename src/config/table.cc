@@ -1,0 +1,234 @@
+#include "config/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace agentd::config {
+namespace {
+
+using enum Type;
+using enum Flag;
+
+constexpr std::uint64_t kKiB = 1U << 10U;
+constexpr std::uint64_t kGiB = 1U << 30U;
+constexpr std::uint64_t kSecond = 1000;
+constexpr std::uint64_t kDay = 86'400 * kSecond;
+constexpr std::uint64_t kMillion = 1'000'000;
+
+constexpr std::array<std::string_view, 1> kProviders = {"scripted"};
+constexpr std::array<std::string_view, 3> kRoles = {"operator", "user", "agent"};
+constexpr std::array<std::string_view, 2> kStores = {"sqlite", "memory"};
+constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "error"};
+constexpr std::array<std::string_view, 3> kFormats = {"auto", "json", "text"};
+
+#define AGENTD_SLOT(member) [](Snapshot& s) -> Slot { return &s.member; }
+
+// clang-format off
+// path, type, flag, slot, default, bounds, description, choices
+constexpr Row kRows[] = {
+    {"", kSection, kNone, nullptr, "", {},
+     "Configuration of agentd, as it stands after ${VARIABLE} and AGENTD_… are put in."},
+
+    {"agent", kSection, kNone, nullptr, "", {}, "Who the agent is."},
+    {"agent.name", kString, kNone, AGENTD_SLOT(agent.name), "agentd", {1, 128}, "Name on the agent card."},
+    {"agent.description", kString, kNone, AGENTD_SLOT(agent.description),
+     "A self-hosted agent that lets you watch all of it.", {1, 4096}, "Description on the agent card."},
+    {"agent.instructions", kText, kNone, AGENTD_SLOT(agent.instructions), "", {0, 256 * kKiB},
+     "What the model is told before all else."},
+    {"agent.model", kSection, kNone, nullptr, "", {}, "The model that answers."},
+    {"agent.model.provider", kChoice, kNone, AGENTD_SLOT(agent.model_provider), "scripted", {},
+     "Where the model is; scripted: answers by rules, without a network.", kProviders},
+    {"agent.model.script", kPath, kNone, AGENTD_SLOT(agent.model_script), "", {},
+     "Rules of the scripted model; without it, the built-in ones."},
+
+    {"a2a", kSection, kNone, nullptr, "", {},
+     "The A2A interface: addresses, callers, the events extension."},
+    {"a2a.listen", kListen, kRestart, AGENTD_SLOT(a2a.listen), "http://127.0.0.1:8420", {1, 16},
+     "Address to listen on, or a list of them; port 0 takes a free one."},
+    {"a2a.url", kUrl, kRestart, AGENTD_SLOT(a2a.url), "", {},
+     "Origin that the agent card names; without it, the first address."},
+    {"a2a.bearer", kSecret, kRestart, AGENTD_SLOT(a2a.bearer), "", {}, "Token of the operator."},
+    {"a2a.principals", kPrincipals, kNone, nullptr, "", {},
+     "Who else may call: the first rule that matches says who."},
+    {"a2a.principals[]", kSection, kNone, nullptr, "", {}, "One rule."},
+    {"a2a.principals[].id", kString, kNone, AGENTD_SLOT(a2a.principals.back().id), "", {1, 128},
+     "What tasks and runs belong to, with the role before it."},
+    {"a2a.principals[].match", kSection, kRequired, nullptr, "", {1, 1},
+     "What the caller presents: exactly one of these."},
+    {"a2a.principals[].match.bearer_ref", kSecret, kNone, AGENTD_SLOT(a2a.principals.back().bearer), "", {},
+     "This bearer token."},
+    {"a2a.principals[].match.any", kTrue, kNone, AGENTD_SLOT(a2a.principals.back().any), "", {},
+     "Anything or nothing: every caller that no credential names."},
+    {"a2a.principals[].role", kChoice, kRequired, AGENTD_SLOT(a2a.principals.back().role), "", {},
+     "What the caller may do.", kRoles},
+    {"a2a.events", kSection, kNone, nullptr, "", {}, "The events extension."},
+    {"a2a.events.enabled", kBoolean, kRestart, AGENTD_SLOT(a2a.events.enabled), "true", {},
+     "Whether the card declares it."},
+    {"a2a.events.ring", kInteger, kRestart, AGENTD_SLOT(a2a.events.ring), "1024", {1, kMillion},
+     "Events kept for replay."},
+    {"a2a.events.ring_bytes", kSize, kRestart, AGENTD_SLOT(a2a.events.ring_bytes),
+     "64MiB", {kKiB, 16 * kGiB}, "Bytes of events kept for replay."},
+    {"a2a.events.deadline", kDuration, kRestart, AGENTD_SLOT(a2a.events.deadline_ms),
+     "10m", {100, 7 * kDay}, "Longest life of one stream; its reader then comes again."},
+    {"a2a.events.write_timeout", kDuration, kRestart, AGENTD_SLOT(a2a.events.write_timeout_ms),
+     "30s", {100, kDay}, "A stream whose reader takes no byte for so long is closed."},
+    {"a2a.events.max_streams", kInteger, kRestart, AGENTD_SLOT(a2a.events.max_streams),
+     "10000", {1, kMillion}, "Streams open at once."},
+    {"a2a.events.max_streams_per_principal", kInteger, kRestart,
+     AGENTD_SLOT(a2a.events.max_streams_per_principal), "64", {1, kMillion},
+     "Streams open at once for one principal; operators are exempt."},
+    {"a2a.introspection", kSection, kNone, nullptr, "", {},
+     "The ops that show the inside, and audit events on the feed."},
+    {"a2a.introspection.enabled", kBoolean, kNone, AGENTD_SLOT(a2a.introspection), "false", {},
+     "Whether they are there."},
+
+    {"store", kSection, kNone, nullptr, "", {}, "What outlives the process."},
+    {"store.kind", kChoice, kRestart, AGENTD_SLOT(store.kind), "sqlite", {},
+     "Where it is kept; memory: nowhere.", kStores},
+    {"store.path", kPath, kRestart, AGENTD_SLOT(store.path), "", {},
+     "Folder of the store; without it, agentd in $XDG_STATE_HOME or ~/.local/state."},
+    {"store.retention", kSection, kNone, nullptr, "", {},
+     "How long what is over is kept; the first bound that is met counts."},
+    {"store.retention.tasks", kSection, kNone, nullptr, "", {}, "Tasks that ended."},
+    {"store.retention.tasks.keep_last", kInteger, kNone, AGENTD_SLOT(store.tasks.keep_last),
+     "10000", {0, 100 * kMillion}, "How many."},
+    {"store.retention.tasks.ttl", kDuration, kNone, AGENTD_SLOT(store.tasks.ttl_ms),
+     "30d", {1, 36'500 * kDay}, "How long."},
+    {"store.retention.runs", kSection, kNone, nullptr, "", {}, "Workflow runs that ended."},
+    {"store.retention.runs.keep_last", kInteger, kNone, AGENTD_SLOT(store.runs.keep_last),
+     "10000", {0, 100 * kMillion}, "How many."},
+    {"store.retention.runs.ttl", kDuration, kNone, AGENTD_SLOT(store.runs.ttl_ms),
+     "30d", {1, 36'500 * kDay}, "How long."},
+    {"store.retention.conversations", kSection, kNone, nullptr, "", {}, "Conversations that are idle."},
+    {"store.retention.conversations.keep_last", kInteger, kNone, AGENTD_SLOT(store.conversations.keep_last),
+     "1000", {0, 100 * kMillion}, "How many."},
+    {"store.retention.conversations.ttl", kDuration, kNone, AGENTD_SLOT(store.conversations.ttl_ms),
+     "30d", {1, 36'500 * kDay}, "How long."},
+
+    {"workflows", kWorkflows, kNone, nullptr, "", {},
+     "Workflows: inline, or {file: PATH}, or the path of a file or of a folder of *.yaml files."},
+
+    {"log", kSection, kNone, nullptr, "", {}, "The log, on standard error."},
+    {"log.level", kChoice, kNone, AGENTD_SLOT(log.level), "info", {},
+     "What is below it is not written.", kLevels},
+    {"log.format", kChoice, kNone, AGENTD_SLOT(log.format), "auto", {},
+     "auto: text on a terminal, else JSON.", kFormats},
+};
+
+constexpr std::string_view kUnsupported[] = {
+    "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
+    "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
+    "a2a.tls", "a2a.insecure", "a2a.cors", "a2a.device_grant", "a2a.sessions", "a2a.push", "a2a.peers",
+    "a2a.principals[].match.san", "a2a.principals[].match.sub", "a2a.principals[].grants",
+    "a2a.principals[].rate", "store.retention.audit",
+};
+// clang-format on
+
+#undef AGENTD_SLOT
+
+// "a2a.principals[3].id" to "a2a.principals[].id".
+std::string pattern_of(std::string_view path) {
+  std::string out;
+  bool index = false;
+  for (const char c : path) {
+    if (c == ']') index = false;
+    if (!index) out += c;
+    if (c == '[') index = true;
+  }
+  return out;
+}
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+
+std::string in_largest(std::uint64_t value, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (value >= unit.factor && value % unit.factor == 0) return fmt::format("{}{}", value / unit.factor, unit.name);
+  }
+  return fmt::format("{}{}", value, units.back().name);
+}
+
+}  // namespace
+
+std::span<const Row> table() { return kRows; }
+
+const Row* find_row(std::string_view path) {
+  const auto found = std::ranges::find(kRows, pattern_of(path), &Row::path);
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+std::vector<const Row*> members_of(const Row& section) {
+  std::vector<const Row*> out;
+  for (const Row& row : kRows) {
+    if (!row.path.empty() && !row.path.ends_with(']') && row.path == join_path(section.path, name_of(row))) {
+      out.push_back(&row);
+    }
+  }
+  return out;
+}
+
+std::string_view name_of(const Row& row) { return row.path.substr(row.path.rfind('.') + 1); }
+
+std::string join_path(std::string_view parent, std::string_view name) {
+  return parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
+}
+
+bool is_unsupported(std::string_view path) {
+  return std::ranges::find(kUnsupported, pattern_of(path)) != std::end(kUnsupported);
+}
+
+std::string variable_of(const Row& row) {
+  if (row.slot == nullptr || row.path.contains('[')) return "";
+  std::string out = "AGENTD_";
+  for (const char c : row.path) {
+    out += c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return out;
+}
+
+std::string expected_of(const Row& row) {
+  switch (row.type) {
+    case kSection: {
+      std::vector<std::string_view> names;
+      for (const Row* member : members_of(row)) names.push_back(name_of(*member));
+      return fmt::format("a mapping with {} {}", row.bounds.high == 1 ? "one of" : "members of",
+                         fmt::join(names, ", "));
+    }
+    case kPrincipals: return "a list of rules {id, match, role}";
+    case kWorkflows: return "a list of workflows, of {file: PATH}, or of paths of files and folders";
+    case kString: return fmt::format("a text of {} to {} bytes", row.bounds.low, row.bounds.high);
+    case kText: return "a text, or {file: PATH}";
+    case kPath: return "a path";
+    case kUrl: return "an origin such as https://agent.example";
+    case kListen: return "http://127.0.0.1:PORT or http://[::1]:PORT, or a list of them";
+    case kChoice: return fmt::format("one of {}", fmt::join(row.choices, ", "));
+    case kBoolean: return "true or false";
+    case kTrue: return "true, or no such key";
+    case kInteger: return fmt::format("an integer from {} to {}", row.bounds.low, row.bounds.high);
+    case kSize:
+      return fmt::format("a size such as 64MiB, from {} to {}", size_text(row.bounds.low), size_text(row.bounds.high));
+    case kDuration:
+      return fmt::format("a duration such as 30s, from {} to {}", duration_text(row.bounds.low),
+                         duration_text(row.bounds.high));
+    case kSecret: return "{env: NAME} or {file: PATH}";
+  }
+  return "";
+}
+
+std::string duration_text(std::uint64_t milliseconds) {
+  constexpr std::array kUnits = {Unit{"d", kDay}, Unit{"h", 3600 * kSecond}, Unit{"m", 60 * kSecond},
+                                 Unit{"s", kSecond}, Unit{"ms", 1}};
+  return in_largest(milliseconds, kUnits);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array kUnits = {Unit{"GiB", kGiB}, Unit{"MiB", kKiB * kKiB}, Unit{"KiB", kKiB}, Unit{"", 1}};
+  return in_largest(bytes, kUnits);
+}
+
+}  // namespace agentd::config
