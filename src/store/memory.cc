@@ -1,0 +1,138 @@
+// The store that forgets: for tests, and for a daemon that is told to keep nothing.
+#include <map>
+#include <ranges>
+#include <utility>
+
+#include "base/mutex.h"
+#include "store/commit_queue.h"
+#include "store/store.h"
+#include "store/terminal.h"
+
+namespace agentd::store {
+namespace {
+
+// The tables, each by its key.
+struct Tables {
+  std::map<std::string, TaskRow> tasks;
+  std::map<std::string, RunRow> runs;
+  std::map<std::string, std::map<std::string, StepRow>> steps;  // run -> step
+  std::map<std::string, ConversationRow> conversations;
+  std::map<std::string, std::map<std::int64_t, MessageRow>> messages;  // conversation -> number
+  std::map<std::pair<std::string, std::string>, IdempotencyRow> idempotency;
+  std::uint64_t reserved = 0;
+
+  void apply(const TaskRow& row) { tasks[row.id] = row; }
+  void apply(const RunRow& row) { runs[row.id] = row; }
+  void apply(const StepRow& row) { steps[row.run][row.step] = row; }
+  void apply(const ConversationRow& row) { conversations[row.id] = row; }
+  void apply(const MessageRow& row) { messages[row.conversation][row.number] = row; }
+  void apply(const IdempotencyRow& row) { idempotency[{row.principal, row.key}] = row; }
+  void apply(const DropTask& drop) { tasks.erase(drop.id); }
+  void apply(const DropRun& drop) {
+    runs.erase(drop.id);
+    steps.erase(drop.id);
+  }
+  void apply(const DropConversation& drop) {
+    conversations.erase(drop.id);
+    messages.erase(drop.id);
+  }
+  void apply(const DropIdempotencyBefore& drop) {
+    std::erase_if(idempotency, [&](const auto& entry) { return entry.second.created_ms < drop.created_ms; });
+  }
+  void apply(const ReleaseSeq& release) { reserved = std::min(reserved, release.end); }
+  void apply(const ReserveSeq& reserve) { reserved = std::max(reserved, reserve.end); }
+};
+
+template <class Map>
+std::optional<typename Map::mapped_type> find(const Map& map, const typename Map::key_type& key) {
+  const auto it = map.find(key);
+  if (it == map.end()) return std::nullopt;
+  return it->second;
+}
+
+template <class Map>
+auto values(const Map& map) {
+  const auto view = std::views::values(map);
+  return std::vector<typename Map::mapped_type>(view.begin(), view.end());
+}
+
+class MemoryStore final : public Store {
+ public:
+  void commit(Batch batch, std::function<void(Status)> done) override {
+    queue_.push(std::move(batch), std::move(done));
+  }
+
+  Result<std::vector<TaskRow>> tasks() const override {
+    const MutexLock lock(mutex_);
+    std::vector<TaskRow> rows = values(tables_.tasks);
+    for (TaskRow& row : rows) {
+      if (is_terminal_task(row.state)) row.body.clear();
+    }
+    return rows;
+  }
+  Result<std::optional<TaskRow>> task(const std::string& id) const override {
+    const MutexLock lock(mutex_);
+    return find(tables_.tasks, id);
+  }
+  Result<std::vector<RunRow>> runs() const override {
+    const MutexLock lock(mutex_);
+    std::vector<RunRow> rows = values(tables_.runs);
+    for (RunRow& row : rows) {
+      if (is_terminal_run(row.status)) row.body.clear();
+    }
+    return rows;
+  }
+  Result<std::optional<RunRow>> run(const std::string& id) const override {
+    const MutexLock lock(mutex_);
+    return find(tables_.runs, id);
+  }
+  Result<std::vector<StepRow>> steps(const std::string& run) const override {
+    const MutexLock lock(mutex_);
+    return values(find(tables_.steps, run).value_or(std::map<std::string, StepRow>{}));
+  }
+  Result<std::vector<ConversationRow>> conversations() const override {
+    const MutexLock lock(mutex_);
+    return values(tables_.conversations);
+  }
+  Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit) const override {
+    const MutexLock lock(mutex_);
+    const auto it = tables_.messages.find(conversation);
+    if (it == tables_.messages.end()) return std::vector<MessageRow>{};
+    const std::size_t skipped = it->second.size() - std::min(limit, it->second.size());
+    std::vector<MessageRow> rows;
+    for (const MessageRow& row : std::views::values(it->second) | std::views::drop(skipped)) rows.push_back(row);
+    return rows;
+  }
+  Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
+                                                    const std::string& key) const override {
+    const MutexLock lock(mutex_);
+    return find(tables_.idempotency, {principal, key});
+  }
+  Result<std::uint64_t> reserved_seq() const override {
+    const MutexLock lock(mutex_);
+    return tables_.reserved;
+  }
+  std::string kind() const override { return "memory"; }
+  bool degraded() const override { return false; }
+
+ private:
+  std::vector<Status> apply(const std::vector<Batch>& group) {
+    const MutexLock lock(mutex_);
+    for (const Batch& batch : group) {
+      for (const Op& op : batch) {
+        std::visit([this](const auto& row) AGENTD_REQUIRES(mutex_) { tables_.apply(row); }, op);
+      }
+    }
+    return std::vector<Status>(group.size());
+  }
+
+  mutable Mutex mutex_;
+  Tables tables_ AGENTD_GUARDED_BY(mutex_);
+  CommitQueue queue_{[this](const std::vector<Batch>& group) { return apply(group); }};  // last: ends first
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace agentd::store
