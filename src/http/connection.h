@@ -1,0 +1,111 @@
+// Connection: one socket of a server, from its first byte to its close. Edge-confined; owns the descriptor.
+//
+//            +------------------------------------------+
+//            v                                          |
+//        kReading --whole request--> kAnswering --answer+--> kLingering --> kClosed
+//            ^                           | stream       |    (ours is sent; what the peer still
+//            |                           v              |     sends is drained, for a while)
+//            +------ finished ------ kStreaming --------+
+//
+// Bytes of ours that the socket did not take wait in out_; until they are gone, no further request is looked
+// at, so a peer that does not read is not served. Every state has a deadline but kAnswering, which waits for
+// our own handler. Anything may end in kClosed: the peer's end (half-closing included), an error, a deadline.
+// A closed connection is destroyed in the next turn of the loop, because one of its functions may be running.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/codec.h"
+#include "http/deadlines.h"
+#include "http/server.h"
+#include "http/stream.h"
+#include "net/loop.h"
+
+namespace agentd::http {
+
+class Answer;
+class Edge;
+
+class Connection final : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Edge& edge, int fd, net::Peer peer, std::size_t place);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void start();
+  void turn_away();  // 503: over the cap
+  void turn();       // goes on with what was put off to this turn of the loop
+  void drain();      // closes as soon as nothing is due
+  void close();
+
+  // Of the one exchange that is open; no-ops when it no longer is.
+  void respond(const Response& response);
+  void stream(const Response& head, std::shared_ptr<StreamSource> source, StreamLimits limits);
+  void wake();
+
+ private:
+  friend class Edge;
+
+  enum class State : std::uint8_t { kReading, kAnswering, kStreaming, kLingering, kClosed };
+  // What the deadline is for. Entering a phase sets it; staying in one leaves it alone.
+  enum class Phase : std::uint8_t { kNone, kIdle, kHead, kBody, kAnswer, kWrite, kSilence, kStalled, kLinger };
+
+  // Input and the course of things: connection.cc.
+  void readable();
+  void received(std::string_view bytes);
+  void peer_ended();
+  void serve();
+  bool step();
+  bool take_head();
+  void take_request();
+  void refuse(int status, std::string_view reason);
+  void deadline_missed();
+  void enter(Phase phase);
+  [[nodiscard]] Phase phase_of_reading() const;
+  void settle();
+
+  // Output: connection_output.cc.
+  void answer(const Response& response, bool keep_alive);
+  void answered(bool keep_alive);
+  void write_out();
+  void wait_writable();
+  void writable();
+  void send_stream();
+  void stream_idle();
+  void end_stream(bool complete);
+  void sent_of_out(std::size_t bytes);
+
+  Edge& edge_;
+  const int fd_;
+  std::size_t place_;  // among the edge's connections
+  net::Peer peer_;
+  std::optional<net::Watch> watch_;
+  Deadline deadline_;
+  std::string in_;   // received, not consumed
+  std::string out_;  // to send, from sent_ on; emptied when all is
+  std::size_t sent_ = 0;
+  std::size_t drained_ = 0;  // while lingering
+  std::unique_ptr<RequestParser> parser_;
+  std::weak_ptr<Answer> open_;
+  std::optional<Stream> stream_;
+  State state_ = State::kReading;
+  Phase phase_ = Phase::kNone;
+  bool fresh_ = true;     // has asked nothing yet
+  bool queued_ = false;   // for the edge's next turn
+  bool serving_ = false;  // inside serve(), which goes on after an answer
+  bool awaits_input_ = false;
+  bool blocked_ = false;    // the socket is full
+  bool ended_ = false;      // the peer sends no more
+  bool head_only_ = false;  // of a HEAD request
+  bool http10_ = false;
+  bool keep_alive_ = true;    // after the open exchange
+  bool comment_due_ = false;  // the stream was silent for its keep-alive time
+};
+
+}  // namespace agentd::http

@@ -1,0 +1,91 @@
+#include "http/edge.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace agentd::http {
+
+namespace {
+
+// Over the cap, this many at a time are told so; what comes beyond is closed without a word.
+constexpr std::size_t kRefusedPolitely = 64;
+
+}  // namespace
+
+Edge::Edge(net::Loop& loop_of_edge, const Clock& clock_of_edge, Handler& handler_of_edge, ServerLimits limits_of_edge)
+    : loop(loop_of_edge),
+      clock(clock_of_edge),
+      handler(handler_of_edge),
+      limits(limits_of_edge),
+      deadlines(loop_of_edge, clock_of_edge) {}
+
+Edge::~Edge() {
+  ready_.clear();
+  cut_all();
+}
+
+void Edge::open(int fd, net::Peer peer) {
+  if (draining_ || size() >= limits.connections + kRefusedPolitely) {
+    ::close(fd);
+    return;
+  }
+  const bool full = size() >= limits.connections;
+  auto connection = std::make_shared<Connection>(*this, fd, std::move(peer), size());
+  connections_.push_back(connection);
+  if (full) {
+    connection->turn_away();
+  } else {
+    connection->start();
+  }
+}
+
+void Edge::ready(Connection& connection) {
+  if (std::exchange(connection.queued_, true)) return;
+  ready_.push_back(connection.shared_from_this());
+  post_turn();
+}
+
+void Edge::post_turn() {
+  if (std::exchange(turn_posted_, true)) return;
+  loop.post([self = weak_from_this()] {
+    if (const auto edge = self.lock()) edge->take_turns();
+  });
+}
+
+void Edge::take_turns() {
+  turn_posted_ = false;
+  closed_.clear();
+  const auto ready = std::exchange(ready_, {});
+  const auto count = ready.size();
+  const auto first = count == 0 ? 0 : ++first_ % count;
+  for (std::size_t i = 0; i < count; ++i) {
+    Connection& connection = *ready[first + i < count ? first + i : first + i - count];
+    connection.queued_ = false;
+    connection.turn();
+  }
+  if (connections_.empty() && empty_) std::exchange(empty_, nullptr)();
+}
+
+void Edge::forget(Connection& connection) {
+  auto& place = connections_[connection.place_];
+  closed_.push_back(std::exchange(place, std::move(connections_.back())));
+  if (place) place->place_ = connection.place_;
+  connections_.pop_back();
+  post_turn();
+}
+
+void Edge::drain(std::function<void()> empty) {
+  draining_ = true;
+  empty_ = std::move(empty);
+  const auto all = connections_;
+  for (const auto& connection : all) connection->drain();
+  post_turn();
+}
+
+void Edge::cut_all() {
+  const auto all = connections_;
+  for (const auto& connection : all) connection->close();
+}
+
+}  // namespace agentd::http

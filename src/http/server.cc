@@ -1,0 +1,45 @@
+#include "http/server.h"
+
+#include <utility>
+
+#include "http/edge.h"
+
+namespace agentd::http {
+
+Response Handler::refusal(int status, std::string_view reason) {
+  return {.status = status, .headers = {{"Content-Type", "text/plain"}}, .body = std::string(reason) + "\n"};
+}
+
+struct Server::Impl {
+  Impl(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits)
+      : edge(std::make_shared<Edge>(loop, clock, handler, limits)), grace(loop) {}
+
+  std::shared_ptr<Edge> edge;
+  net::Timer grace;
+  std::vector<std::unique_ptr<net::Listener>> listeners;
+};
+
+Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits)
+    : impl_(std::make_unique<Impl>(loop, clock, handler, limits)) {}
+
+Server::~Server() = default;
+
+void Server::serve(std::unique_ptr<net::Listener> listener) {
+  listener->start(impl_->edge->loop, [this](int fd, net::Peer peer) { adopt(fd, std::move(peer)); });
+  impl_->listeners.push_back(std::move(listener));
+}
+
+void Server::adopt(int fd, net::Peer peer) { impl_->edge->open(fd, std::move(peer)); }
+
+void Server::shut_down(std::int64_t grace_ms, std::function<void()> done) {
+  for (const auto& listener : impl_->listeners) listener->close();
+  impl_->grace.arm(grace_ms, [this] { impl_->edge->cut_all(); });
+  impl_->edge->drain([this, done = std::move(done)] {
+    impl_->grace.cancel();
+    done();
+  });
+}
+
+std::size_t Server::connections() const { return impl_->edge->size(); }
+
+}  // namespace agentd::http

@@ -1,0 +1,58 @@
+#include "http/stream.h"
+
+#include <utility>
+
+namespace agentd::http {
+
+Stream::Stream(std::shared_ptr<StreamSource> source, StreamLimits limits, Chunked chunked)
+    : source_(std::move(source)), limits_(limits), chunked_(chunked) {}
+
+Stream::~Stream() { source_->closed(); }
+
+void Stream::gather(Gather& out, std::vector<StreamEvent>& peeked) {
+  peeked.clear();
+  if (current_ && !out.add(current_->event, chunked_, current_->sent)) return;
+  if (out.bytes() >= Gather::kBytes) return;
+  source_->peek(peeked, Gather::kBytes - out.bytes());
+  std::size_t fitting = 0;
+  while (fitting < peeked.size() && out.add(peeked[fitting], chunked_)) ++fitting;
+  peeked.resize(fitting);
+}
+
+std::size_t Stream::taken(std::size_t bytes, std::vector<StreamEvent>& peeked) {
+  if (current_) {
+    const auto rest = wire_size(current_->event, chunked_) - current_->sent;
+    if (bytes < rest) {
+      current_->sent += bytes;
+      peeked.clear();
+      return 0;
+    }
+    bytes -= rest;
+    current_.reset();
+  }
+  std::size_t consumed = 0;
+  for (StreamEvent& event : peeked) {
+    const auto size = wire_size(event, chunked_);
+    if (bytes < size) {
+      if (bytes == 0) break;
+      current_ = std::make_unique<Current>(std::move(event), bytes);
+      ++consumed;
+      break;
+    }
+    bytes -= size;
+    ++consumed;
+  }
+  peeked.clear();
+  if (consumed > 0) source_->consume(consumed);
+  return consumed;
+}
+
+bool Stream::has_more(std::vector<StreamEvent>& peeked) {
+  peeked.clear();
+  source_->peek(peeked, 1);
+  const bool more = !peeked.empty();
+  peeked.clear();
+  return more;
+}
+
+}  // namespace agentd::http

@@ -1,0 +1,27 @@
+// The target of a request taken apart and decoded. Pure functions on bytes from outside.
+//
+// Decoding is strict, because what is compared with a route or a right must be what the client meant: a
+// malformed escape, a NUL or text that is not UTF-8 is refused, never guessed. Dot segments are left as they
+// are.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace agentd::http {
+
+struct Target {
+  std::string path = {};                                        // decoded: "/tasks/a b"
+  std::vector<std::pair<std::string, std::string>> query = {};  // decoded, in order; "a" is {"a", ""}
+  std::string authority = {};                                   // of an absolute target, else empty
+};
+
+// `target` in origin form ("/path?query"), absolute form ("http://host/path"), or "*" for OPTIONS. Errors:
+// kInvalidRequest.
+[[nodiscard]] Result<Target> parse_target(std::string_view target, std::string_view method);
+
+}  // namespace agentd::http
