@@ -1,0 +1,75 @@
+// Children: the daemon's child processes, each in a session and process group of its own, watched, bounded,
+// and dead when the daemon is.
+//
+//   daemon ── nursery ─┬─ supervisor ── command ── whatever it starts
+//                      └─ supervisor ── command …
+//
+// The nursery is forked once, by the constructor: make Children early, while the daemon is small, for the
+// nursery is a copy of it. It forks a supervisor per child, which adopts every orphan below it and ends with
+// all of them dead. Confined to its loop's thread; spawn() blocks it for the start of a process, about 1 ms.
+// No descendant of a child, not even one that left the group or the session, outlives the child's end or the
+// daemon's (kill -9 included) by 2 s. Output past the cap is dropped and counted, the child goes on. Kill
+// ladder on cancel and time-out: SIGTERM to the group, SIGKILL to all after 1 s, everything reaped before
+// `done` is called. Needs Linux 5.9 and a mounted /proc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "net/loop.h"
+
+namespace agentd::process {
+
+struct ChildSpec {
+  std::vector<std::string> argv;                         // argv[0] is looked up in the PATH of `env`
+  std::vector<std::pair<std::string, std::string>> env;  // the whole environment, nothing is inherited
+  std::string cwd;                                       // "" = where the daemon was when it made Children
+  std::string input;                                     // given on stdin, then closed
+  std::size_t output_cap = 1U << 20U;                    // bytes kept of stdout, the first; of stderr the last 64 KiB
+  std::int64_t timeout_ms = 0;                           // 0 = none
+};
+
+struct ChildResult {
+  enum class End : std::uint8_t { kExited, kSignalled, kTimedOut, kCancelled, kFailedToStart };
+  End end = End::kExited;
+  int code = 0;                                    // exit status, or signal number
+  std::string out, err;                            // any bytes
+  std::uint64_t out_dropped = 0, err_dropped = 0;  // bytes
+  std::string reason;  // for a person: "exit status 2", "sh: not found", "timed out after 30 s"
+};
+
+using ChildId = std::uint64_t;  // never used twice in one life; the feed's `node`
+
+class Children final {
+ public:
+  explicit Children(net::Loop& loop);  // SIGPIPE is ignored in the whole process from here on
+  ~Children();                         // kills and reaps what is left, at most 3 s; no `done` is called
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  struct Started {
+    ChildId id;
+    int pid;  // of the command, its group and its session; 0 when the spec made no process
+  };
+  // `done` is called exactly once, later, on the loop. A program that cannot be started is reported there
+  // too; the error here is for being out of processes or descriptors (kUnavailable).
+  [[nodiscard]] Result<Started> spawn(ChildSpec spec, std::function<void(ChildResult)> done);
+  void cancel(ChildId id);  // nothing for one that is over, or cancelled already
+  [[nodiscard]] std::size_t running() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// PATH, HOME, USER, LANG, LC_ALL, TZ and TMPDIR of the daemon: all that a child inherits. Secrets never are
+// among them.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> base_environment();
+
+}  // namespace agentd::process
