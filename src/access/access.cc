@@ -1,0 +1,105 @@
+#include "access/access.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace agentd::access {
+namespace {
+
+using config::Role;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// "[::1]:8420" -> "[::1]", "LocalHost:80" -> "localhost".
+std::string host_of(std::string_view authority) {
+  const std::size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  if (bracket == std::string_view::npos) return {};
+  return lower(authority.substr(0, authority.find(':', bracket)));
+}
+
+std::string host_of_url(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return {};
+  url.remove_prefix(scheme + 3);
+  return host_of(url.substr(0, url.find('/')));
+}
+
+// Time depends on the presented length only, not on how much of it is right.
+bool same_secret(std::string_view presented, std::string_view secret) {
+  unsigned difference = presented.size() == secret.size() ? 0 : 1;
+  for (std::size_t i = 0; i < presented.size(); ++i) {
+    const char expected = secret.empty() ? '\0' : secret[i % secret.size()];
+    difference |=
+        static_cast<unsigned>(static_cast<unsigned char>(presented[i]) ^ static_cast<unsigned char>(expected));
+  }
+  return difference == 0 && !secret.empty();
+}
+
+std::optional<std::string_view> bearer_token(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (authorization.size() < kScheme.size() || lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
+
+Caller caller_of(const config::PrincipalRule& rule) {
+  Caller caller{.viewer = {}, .role = rule.role};
+  caller.viewer.is_operator = rule.role == Role::kOperator;
+  caller.viewer.principal = caller.viewer.is_operator
+                                ? "operator"
+                                : std::string(to_string(rule.role)) + ":" + (rule.id.empty() ? "any" : rule.id);
+  return caller;
+}
+
+Caller the_operator() { return {.viewer = {.is_operator = true, .principal = "operator"}, .role = Role::kOperator}; }
+
+}  // namespace
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::kOperator: return "operator";
+    case Role::kUser: return "user";
+    case Role::kAgent: return "agent";
+  }
+  return "user";
+}
+
+Access::Access(const config::Snapshot& config) : hosts_{"localhost", "127.0.0.1", "[::1]"} {
+  if (config.a2a.bearer) bearers_.push_back({config.a2a.bearer->value, the_operator()});
+  for (const config::PrincipalRule& rule : config.a2a.principals) {
+    if (rule.bearer) bearers_.push_back({rule.bearer->value, caller_of(rule)});
+    if (rule.any && !any_) any_ = caller_of(rule);
+  }
+  implicit_operator_ = !config.a2a.bearer && config.a2a.principals.empty();
+  for (const std::string& url : config.a2a.listen) hosts_.push_back(host_of_url(url));
+  hosts_.push_back(host_of_url(config.a2a.url));
+  std::erase(hosts_, "");
+}
+
+bool Access::from_here(const Presented& presented) const {
+  if (presented.origin) return false;
+  return !presented.host || std::ranges::find(hosts_, host_of(*presented.host)) != hosts_.end();
+}
+
+Result<Caller> Access::identify(const Presented& presented) const {
+  const auto token = presented.authorization ? bearer_token(*presented.authorization) : std::nullopt;
+  if (token && !bearers_.empty()) {
+    for (const Rule& rule : bearers_) {
+      if (same_secret(*token, rule.secret)) return rule.caller;
+    }
+    Error error{.code = Code::kUnauthenticated,
+                .message = "the bearer token is not valid here; ask the operator of this daemon for one"};
+    error.metadata.emplace_back("error", "invalid_token");
+    return std::unexpected(std::move(error));
+  }
+  if (any_) return *any_;
+  if (implicit_operator_ && presented.loopback) return the_operator();
+  return fail(Code::kUnauthenticated, "authentication is required: send the header 'Authorization: Bearer <token>'");
+}
+
+}  // namespace agentd::access
