@@ -1,0 +1,60 @@
+// Conversations: the contexts of each principal and what was said in them (runtime.md).
+//
+// A contextId is per principal: two callers who say "chat1" have two conversations. The operator's "root" has the id "root";
+// every other id is `ctx-` and 16 hex digits. Messages are rows of the store and are not kept in memory.
+// Confined to the core thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "config/snapshot.h"
+#include "feed/feed.h"
+#include "runtime/journal.h"
+
+namespace agentd::runtime {
+
+struct Conversation {
+  std::string id, principal, context;
+  std::uint64_t version = 0, messages = 0, est_tokens = 0, turns = 0;
+  std::int64_t updated_ms = 0;
+};
+
+class Conversations final {
+ public:
+  Conversations(Journal& journal, feed::Feed& feed, const Clock& clock, config::Retention retention);
+
+  [[nodiscard]] Status load();  // pushes nothing
+
+  // The conversation of that principal and context; made when there is none. The reference is good until the next
+  // open(), which may drop it by the retention: whoever needs it later opens it again.
+  Conversation& open(const std::string& principal, const std::string& context);
+  // One more message of the user or the agent, and, with `turn`, one more turn.
+  void add(Conversation& conversation, const Json& message, bool turn);
+  // Drops conversations past the retention, those that were quiet for longest first.
+  void enforce_retention();
+
+  [[nodiscard]] static feed::Conversation payload(const Conversation& conversation);
+  [[nodiscard]] const std::unordered_map<std::string, Conversation>& all() const { return by_id_; }
+
+ private:
+  void append_rows(store::Batch& batch);
+  void drop(const std::string& id);
+
+  Journal& journal_;
+  feed::Feed& feed_;
+  const Clock& clock_;
+  const config::Retention retention_;
+  std::unordered_map<std::string, Conversation> by_id_;
+  std::map<std::pair<std::string, std::string>, std::string> by_context_;  // principal, context -> id
+  std::set<std::pair<std::int64_t, std::string>> by_age_;                  // updated_ms, id
+  std::set<std::string> dirty_;
+  store::Batch pending_;  // messages and drops of this turn
+};
+
+}  // namespace agentd::runtime

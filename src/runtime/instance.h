@@ -1,0 +1,56 @@
+// Instance: the slim view of the daemon as a whole (`status` on the feed), its counters, and whether it is draining.
+//
+// A change is pushed at once, then at most four times a second; the last state is always sent.
+// Confined to the core thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "feed/feed.h"
+#include "net/loop.h"
+#include "store/store.h"
+
+namespace agentd::runtime {
+
+struct Counters {
+  std::uint64_t turns = 0, tool_calls = 0, runs_started = 0, runs_finished = 0, tokens_in = 0, tokens_out = 0;
+};
+
+class Instance final {
+ public:
+  Instance(net::Loop& loop, feed::Feed& feed, const store::Store& store, const Clock& clock, std::string name,
+           std::string model);
+
+  // Changes counters through `change` and pushes what came of it.
+  template <class Change>
+  void count(Change change) {
+    change(counters_);
+    changed();
+  }
+  // Draining begins once; later calls do nothing.
+  void drain(const std::string& reason);
+  void changed();
+
+  [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::int64_t uptime_ms() const { return clock_.mono_ms() - started_ms_; }
+  [[nodiscard]] feed::Status payload() const;
+
+ private:
+  void push();
+
+  feed::Feed& feed_;
+  const store::Store& store_;
+  const Clock& clock_;
+  const std::string name_, model_;
+  const std::int64_t started_ms_;
+  Counters counters_;
+  bool draining_ = false;
+  std::int64_t pushed_ms_;
+  net::Timer later_;
+};
+
+}  // namespace agentd::runtime

@@ -1,0 +1,116 @@
+// Runs: the owner of every workflow run. It starts steps, watches their processes, and carries each end to the store, the feed
+// and the task that the run works for.
+//
+// A step is durable as running before its process starts, and durable as ended before anybody is told or anything that
+// needs it starts: a step that was seen to complete is never run again, one that was cut off by a crash is tried again
+// with attempt + 1.
+// Confined to the core thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "config/snapshot.h"
+#include "feed/feed.h"
+#include "process/child.h"
+#include "runtime/instance.h"
+#include "runtime/journal.h"
+#include "runtime/run.h"
+#include "runtime/tasks.h"
+#include "schema/validator.h"
+#include "workflow/model.h"
+
+namespace agentd::runtime {
+
+[[nodiscard]] std::string fresh_run_id();  // "run-" and 16 hex digits
+
+struct StartRun {
+  std::string id = fresh_run_id();
+  std::string workflow;
+  Json inputs = Json::object();
+  std::string start;  // "command" or "message"
+  std::string principal;
+  std::string task;  // must be live; it follows the run
+};
+
+class Runs final {
+ public:
+  Runs(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, Tasks& tasks, Instance& instance,
+       const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows, config::Retention retention);
+
+  [[nodiscard]] Status load();  // pushes nothing
+  void resume();                // goes on with what an earlier life left
+  void stop();                  // kills what runs, and leaves it to be resumed by the next life
+
+  // Errors: kInvalidParams (unknown workflow, inputs that miss its schema), with the violations below `path`.
+  [[nodiscard]] Status check(const std::string& workflow, const Json& inputs, const std::string& path) const;
+  // What was checked. Returns the run's id; the task is linked to it and working.
+  std::string start(StartRun request);
+  // Ends it within about a second; the run's end is told like any other.
+  void cancel(const std::string& run);
+
+  // Drops ended runs past the retention, oldest first.
+  void enforce_retention();
+
+  [[nodiscard]] std::size_t live() const { return live_.size(); }
+  // The newest `limit` runs that the viewer may see, newest first.
+  [[nodiscard]] std::vector<RunFacts> newest(const feed::Viewer& viewer, std::size_t limit) const;
+  [[nodiscard]] std::size_t count(const feed::Viewer& viewer) const;
+  struct Known {
+    std::shared_ptr<const workflow::Workflow> workflow;
+    std::shared_ptr<const schema::Validator> inputs;  // null: anything goes
+  };
+  [[nodiscard]] const std::map<std::string, Known>& workflows() const { return workflows_; }
+  [[nodiscard]] std::vector<feed::Child> children() const;
+
+ private:
+  struct Ended {
+    std::string principal;
+    std::optional<RunFacts> unwritten;  // until they are in the store, which is asked for them then
+  };
+  struct Started {
+    std::string run, step;
+    int pid = 0;
+    std::int64_t started_ms = 0;
+    bool cancelled = false;
+  };
+
+  void advance(const std::string& id);
+  void start_step(Run& run, const std::string& step);
+  void spawn(const std::string& id, const std::string& step);
+  void child_ended(process::ChildId child, bool json_output, const process::ChildResult& result);
+  void finish_step(Run& run, const std::string& step);
+  void end_step(Run& run, const std::string& step, StepEnd end);
+  void changed(Run& run);
+  void finish(const std::string& id);
+  void tell_task(const RunFacts& facts);
+  void append_rows(store::Batch& batch);
+  [[nodiscard]] feed::Child payload(process::ChildId child) const;
+  void push_child(process::ChildId child);
+
+  Journal& journal_;
+  feed::Feed& feed_;
+  const Clock& clock_;
+  Tasks& tasks_;
+  Instance& instance_;
+  const config::Retention retention_;
+  std::map<std::string, Known> workflows_;
+  std::unordered_map<std::string, Run> live_;
+  std::unordered_map<std::string, Ended> ended_;
+  std::set<std::pair<std::int64_t, std::string>> ended_by_age_;
+  std::map<process::ChildId, Started> started_;
+  std::deque<std::pair<std::string, std::string>> waiting_;  // run, step: for a free place among the processes
+  std::set<std::string> dirty_;
+  store::Batch pending_;  // last rows of ended runs, and drops
+  bool stopping_ = false;
+  process::Children children_;
+};
+
+}  // namespace agentd::runtime

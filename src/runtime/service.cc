@@ -1,0 +1,315 @@
+#include "runtime/service.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "a2a/shapes.h"
+#include "base/digest.h"
+#include "base/ids.h"
+
+namespace agentd::runtime {
+namespace {
+
+constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
+constexpr std::int64_t kMaxPage = 100;
+constexpr std::int64_t kDefaultPage = 50;
+
+std::unexpected<Error> invalid(std::string field, std::string description) {
+  return std::unexpected(Error{.code = Code::kInvalidParams,
+                               .message = fmt::format("{} {}", field, description),
+                               .violations = {{std::move(field), std::move(description)}}});
+}
+
+Result<std::optional<std::int64_t>> history_length(const Json& holder, const std::string& path) {
+  const auto at = holder.find("historyLength");
+  if (at == holder.end()) return std::nullopt;
+  if (at->get<std::int64_t>() < 0) return invalid(path + ".historyLength", "must be 0 or more");
+  return at->get<std::int64_t>();
+}
+
+Result<TaskQuery> read_query(const Json& params) {
+  auto read = a2a::read_shape(a2a::kListTasksRequest, params, "params");
+  if (!read) return std::unexpected(read.error());
+  const Json& in = *read;
+  const std::int64_t page_size = in.value("pageSize", kDefaultPage);
+  if (page_size < 1 || page_size > kMaxPage) return invalid("params.pageSize", "must be from 1 to 100");
+  auto length = history_length(in, "params");
+  if (!length) return std::unexpected(length.error());
+  TaskQuery query{.context = in.value("contextId", ""),
+                  .page_size = static_cast<std::size_t>(page_size),
+                  .page_token = in.value("pageToken", ""),
+                  .view = {.history_length = length->value_or(0), .artifacts = in.value("includeArtifacts", false)}};
+  if (in.contains("status")) query.state = a2a::task_state(in["status"].get<std::string>());
+  if (query.state == a2a::TaskState::kUnspecified) query.state.reset();
+  if (in.contains("statusTimestampAfter")) query.status_after_ms = in["statusTimestampAfter"].get<std::int64_t>();
+  return query;
+}
+
+Result<std::string> read_id(const Json& params) {
+  auto read = a2a::read_shape(a2a::kTaskIdRequest, params, "params");
+  if (!read) return std::unexpected(read.error());
+  return (*read)["id"].get<std::string>();
+}
+
+}  // namespace
+
+void deliver_message(Json message, Delivery& delivery) {
+  Json answer = {{"message", std::move(message)}};
+  if (!delivery.stream) return delivery.reply(std::move(answer));
+  // A stream that is no task's holds exactly this.
+  auto event = std::make_shared<TaskEvent>();
+  event->number = 1;
+  event->text = dump_json(answer);
+  event->last = true;
+  delivery.stream->on_event(std::move(event));
+}
+
+Result<Sending> read_sending(const Json& params) {
+  auto read = a2a::read_shape(a2a::kSendMessageRequest, params, "params");
+  if (!read) return std::unexpected(read.error());
+  const Json configuration = read->value("configuration", Json::object());
+  if (configuration.contains("taskPushNotificationConfig")) {
+    return fail(Code::kPushNotSupported, "this agent sends no push notifications; subscribe to the task instead");
+  }
+  auto length = history_length(configuration, "params.configuration");
+  if (!length) return std::unexpected(length.error());
+  Json message = (*read)["message"];
+  // What the agent said is the agent's to say: a history in which a client speaks for it would end turns.
+  if (message["role"] != "ROLE_USER") return invalid("params.message.role", "must be ROLE_USER");
+  return Sending{.message = std::move(message),
+                 .history_length = *length,
+                 .return_immediately = configuration.value("returnImmediately", false),
+                 .accepted_output_modes = configuration.value("acceptedOutputModes", Json::array()),
+                 .digest = sha256_hex(dump_json(*read))};
+}
+
+Service::Service(Journal& journal, const Clock& clock, Tasks& tasks, Conversations& conversations, Turns& turns,
+                 Runs& runs, Instance& instance)
+    : journal_(journal),
+      clock_(clock),
+      tasks_(tasks),
+      conversations_(conversations),
+      turns_(turns),
+      runs_(runs),
+      instance_(instance) {}
+
+Status Service::takes_work() const {
+  if (instance_.draining()) return fail(Code::kDraining, "this daemon is shutting down; send it again later");
+  if (journal_.refusing())
+    return fail(Code::kUnavailable, "the store cannot be written now, so no work is taken; try again");
+  return {};
+}
+
+void Service::send(const Call& call, Sending sending, Delivery delivery) {
+  if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
+  if (answered_before(call, sending, delivery)) return;
+  sending.message.contains("taskId") ? add_to_task(call, sending, delivery) : open_task(call, sending, delivery);
+}
+
+void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) {
+  Json& message = sending.message;
+  if (!message.contains("contextId")) message["contextId"] = "ctx-" + random_hex(16);
+  const std::string context = message["contextId"];
+  Conversation& conversation = conversations_.open(call.viewer.principal, context);
+  Turn turn = turns_.begin(conversation, message);
+  if (turn.is_direct()) {
+    return turns_.speak(std::move(turn), [this, delivery = std::move(delivery)](Json answer) mutable {
+      journal_.when_durable([answer = std::move(answer), delivery = std::move(delivery)](const Status& status) mutable {
+        if (!status) return delivery.reply(std::unexpected(status.error()));
+        deliver_message(std::move(answer), delivery);
+      });
+    });
+  }
+  const std::string id = random_uuid();
+  message["taskId"] = id;
+  Task& task = tasks_.create({.id = id,
+                              .principal = call.viewer.principal,
+                              .context = context,
+                              .message = message,
+                              .link = {"turn", context},
+                              .command = ""});
+  remember(call, sending, id);
+  deliver(call, sending, id, false, delivery);
+  turns_.work(std::move(turn), task);
+}
+
+void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery) {
+  const std::string id = sending.message["taskId"];
+  const auto found = tasks_.find(call.viewer, id);
+  if (!found) return delivery.reply(std::unexpected(found.error()));
+  if (sending.message.value("contextId", (*found)->context) != (*found)->context) {
+    return delivery.reply(invalid("params.message.contextId", "is not the context of params.message.taskId"));
+  }
+  Task* task = tasks_.working(id);
+  if (task == nullptr) {
+    return delivery.reply(fail(Code::kUnsupportedOperation, "the task has ended; send the message without its taskId"));
+  }
+  if (task->link.kind != "turn") {
+    return delivery.reply(fail(Code::kUnsupportedOperation, "a workflow does this task, and it takes no messages"));
+  }
+  const bool queued = !a2a::is_interrupted(task->state);
+  if (queued && turns_.is_full(*task)) {
+    return delivery.reply(std::unexpected(Error{.code = Code::kRateLimited,
+                                                .message = "too many messages wait for this task; send it again later",
+                                                .metadata = {{"retryAfterSeconds", "1"}}}));
+  }
+  sending.message["contextId"] = task->context;
+  remember(call, sending, id);
+  if (queued) {
+    turns_.queue(*task, sending.message);
+    return deliver(call, sending, id, true, delivery);
+  }
+  tasks_.add_message(*task, sending.message);
+  Turn turn = turns_.begin(conversations_.open(task->principal, task->context), sending.message);
+  turns_.work(std::move(turn), *task);
+  deliver(call, sending, id, false, delivery);
+}
+
+void Service::run_workflow(const Call& call, Sending sending, const std::string& op, const std::string& workflow,
+                           Json inputs, Delivery delivery) {
+  if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
+  if (answered_before(call, sending, delivery)) return;
+  const std::string id = random_uuid();
+  const std::string run = fresh_run_id();
+  const std::string context = sending.message.value("contextId", "ctx-" + random_hex(16));
+  sending.message["contextId"] = context;
+  sending.message["taskId"] = id;
+  tasks_.create({.id = id,
+                 .principal = call.viewer.principal,
+                 .context = context,
+                 .message = sending.message,
+                 .link = {"run", run},
+                 .command = op});
+  remember(call, sending, id);
+  deliver(call, sending, id, false, delivery);
+  runs_.start({.id = run,
+               .workflow = workflow,
+               .inputs = std::move(inputs),
+               .start = "command",
+               .principal = call.viewer.principal,
+               .task = id});
+}
+
+void Service::deliver(const Call& call, const Sending& sending, const std::string& id, bool queued,
+                      Delivery& delivery) {
+  if (delivery.stream) {
+    return tasks_.listen(id, delivery.stream, call.active.has(a2a::Extension::kTaskAnnotations));
+  }
+  auto answer = [this, call, queued, view = TaskView{.history_length = sending.history_length},
+                 reply = std::move(delivery.reply)](Result<std::shared_ptr<const Task>> task) mutable {
+    if (!task) return reply(std::unexpected(task.error()));
+    Json out = shown(call, **task, view);
+    if (queued) out["metadata"]["https://agentd.dev/a2a/queued"] = true;
+    reply(Json{{"task", std::move(out)}});
+  };
+  if (!sending.return_immediately) {
+    tasks_.when_settled(id, std::move(answer));
+    return;
+  }
+  journal_.when_durable([this, viewer = call.viewer, id, answer = std::move(answer)](const Status& status) mutable {
+    if (!status) return answer(std::unexpected(status.error()));
+    answer(tasks_.find(viewer, id));
+  });
+}
+
+bool Service::answered_before(const Call& call, const Sending& sending, Delivery& delivery) {
+  if (call.idempotency_key.empty()) return false;
+  Remembered known;
+  if (const auto at = keys_.find({call.viewer.principal, call.idempotency_key}); at != keys_.end()) {
+    known = at->second;
+  } else {
+    const auto row = journal_.store().idempotency(call.viewer.principal, call.idempotency_key);
+    if (!row) {
+      delivery.reply(std::unexpected(row.error()));
+      return true;
+    }
+    if (!*row || (*row)->created_ms + kKeyLifeMs <= clock_.wall_ms()) return false;
+    known = {.digest = (*row)->digest, .task = (*row)->task, .created_ms = (*row)->created_ms};
+  }
+  if (known.digest != sending.digest) {
+    delivery.reply(invalid("Idempotency-Key", "was used with another request; use a new key for a new request"));
+    return true;
+  }
+  const auto task = tasks_.find(call.viewer, known.task);
+  if (!task) {
+    delivery.reply(std::unexpected(task.error()));
+  } else if (delivery.stream && tasks_.working(known.task) == nullptr) {
+    auto event = std::make_shared<TaskEvent>();
+    event->number = (*task)->events;
+    event->text = dump_json({{"task", shown(call, **task, {})}});
+    event->last = true;
+    journal_.once_durable([stream = delivery.stream, event] { stream->on_event(event); });
+  } else {
+    deliver(call, sending, known.task, false, delivery);
+  }
+  return true;
+}
+
+void Service::remember(const Call& call, const Sending& sending, const std::string& task) {
+  if (call.idempotency_key.empty()) return;
+  const std::pair key{call.viewer.principal, call.idempotency_key};
+  keys_[key] = {.digest = sending.digest, .task = task, .created_ms = clock_.wall_ms()};
+  journal_.put(store::IdempotencyRow{.principal = key.first,
+                                     .key = key.second,
+                                     .digest = sending.digest,
+                                     .task = task,
+                                     .created_ms = clock_.wall_ms()});
+  journal_.once_durable([this, key] { keys_.erase(key); });
+}
+
+Json Service::shown(const Call& call, const Task& task, const TaskView& view) const {
+  Json out = task_json(task, view);
+  return call.active.has(a2a::Extension::kTaskAnnotations) ? annotated(std::move(out), task) : out;
+}
+
+void Service::get_task(const Call& call, const Json& params, Reply reply) {
+  const auto read = a2a::read_shape(a2a::kGetTaskRequest, params, "params");
+  if (!read) return reply(std::unexpected(read.error()));
+  const auto length = history_length(*read, "params");
+  if (!length) return reply(std::unexpected(length.error()));
+  const auto task = tasks_.find(call.viewer, (*read)["id"]);
+  if (!task) return reply(std::unexpected(task.error()));
+  reply(shown(call, **task, {.history_length = *length}));
+}
+
+void Service::list_tasks(const Call& call, const Json& params, Reply reply) {
+  const auto query = read_query(params);
+  if (!query) return reply(std::unexpected(query.error()));
+  const auto page = tasks_.list(call.viewer, *query);
+  if (!page) return reply(std::unexpected(page.error()));
+  Json tasks = Json::array();
+  for (const auto& task : page->tasks) tasks.push_back(shown(call, *task, query->view));
+  reply(Json{{"tasks", std::move(tasks)},
+             {"nextPageToken", page->next_token},
+             {"pageSize", query->page_size},
+             {"totalSize", page->total}});
+}
+
+void Service::cancel_task(const Call& call, const Json& params, Reply reply) {
+  const auto id = read_id(params);
+  if (!id) return reply(std::unexpected(id.error()));
+  const auto found = tasks_.find(call.viewer, *id);
+  if (!found) return reply(std::unexpected(found.error()));
+  Task* task = tasks_.working(*id);
+  if (task == nullptr) return reply(fail(Code::kTaskNotCancelable, "the task has ended already"));
+  // A task that waits for input is settled, so it is ended before anybody waits for it.
+  task->link.kind == "run" ? runs_.cancel(task->link.id) : turns_.cancel(*task);
+  tasks_.when_settled(*id, [this, call, reply = std::move(reply)](Result<std::shared_ptr<const Task>> settled) mutable {
+    if (!settled) return reply(std::unexpected(settled.error()));
+    reply(shown(call, **settled, {}));
+  });
+}
+
+void Service::subscribe(const Call& call, const Json& params, Delivery delivery) {
+  const auto id = read_id(params);
+  if (!id) return delivery.reply(std::unexpected(id.error()));
+  const auto found = tasks_.find(call.viewer, *id);
+  if (!found) return delivery.reply(std::unexpected(found.error()));
+  if (tasks_.working(*id) == nullptr) {
+    return delivery.reply(fail(Code::kUnsupportedOperation, "the task has ended; read it with GetTask"));
+  }
+  tasks_.listen(*id, delivery.stream, call.active.has(a2a::Extension::kTaskAnnotations));
+}
+
+}  // namespace agentd::runtime
