@@ -1,0 +1,150 @@
+#include "command/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+
+namespace agentd::command {
+namespace {
+
+constexpr char kDataKey[] = "agentd";
+
+std::string command_uri() { return std::string(a2a::uri(a2a::Extension::kCommand)); }
+
+std::unexpected<Error> refuse(Code code, const std::string& field, std::string message,
+                              std::vector<std::pair<std::string, std::string>> metadata = {}) {
+  Error error{
+      .code = code, .message = message, .violations = {{field, std::move(message)}}, .metadata = std::move(metadata)};
+  return std::unexpected(std::move(error));
+}
+
+// Type and subtype, without case and parameters; "*/*" and "application/*" admit JSON too.
+bool admits_json(const Json& modes) {
+  if (modes.empty()) return true;
+  return std::ranges::any_of(modes, [](const Json& mode) {
+    std::string text = mode.get<std::string>();
+    text = text.substr(0, text.find(';'));
+    while (text.ends_with(' ')) text.pop_back();
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text == "application/json" || text == "application/*" || text == "*/*";
+  });
+}
+
+std::vector<std::size_t> command_parts(const Json& message) {
+  std::vector<std::size_t> out;
+  const Json& parts = message["parts"];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto data = parts[i].find("data");
+    if (data != parts[i].end() && data->is_object() && data->contains(kDataKey)) out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace
+
+Commands::Commands(runtime::Service& service, runtime::Runs& runs, std::function<Json(const feed::Viewer&)> status)
+    : service_(service), runs_(runs), status_(std::move(status)) {
+  for (const OpRow& row : ops()) {
+    auto compiled = schema::compile(Json::parse(row.args));
+    AGENTD_CHECK(compiled.has_value(), "the schema of an op compiles");
+    args_.emplace(row.op, std::move(*compiled));
+  }
+}
+
+Result<std::optional<Command>> Commands::read(const runtime::Call& call, const runtime::Sending& sending) const {
+  const Json& message = sending.message;
+  const std::vector<std::size_t> parts = command_parts(message);
+  if (parts.empty()) return std::nullopt;
+  const std::string field = fmt::format("message.parts[{}].data.{}", parts.front(), kDataKey);
+  const Json& agentd = message["parts"][parts.front()]["data"][kDataKey];
+  const std::string op =
+      agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
+  if (!call.active.has(a2a::Extension::kCommand)) {
+    return refuse(Code::kCommandNotActivated, field,
+                  fmt::format("activate commands with the header 'A2A-Extensions: {}'", command_uri()),
+                  {{"extension", command_uri()}});
+  }
+  const Json marked = message.value("extensions", Json::array());
+  if (std::ranges::find(marked, Json(command_uri())) == marked.end()) {
+    return refuse(Code::kExtensionNotMarked, field, fmt::format("name {} in message.extensions", command_uri()),
+                  {{"extension", command_uri()}});
+  }
+  if (parts.size() > 1)
+    return refuse(Code::kCommandEnvelopeAmbiguous, field, "a message carries one command, not several");
+  if (message.contains("taskId")) {
+    return refuse(Code::kCommandTaskId, field, "a command makes its own task; send it without taskId", {{"op", op}});
+  }
+  if (!admits_json(sending.accepted_output_modes)) {
+    return refuse(Code::kContentTypeNotSupported, field, "a command is answered in application/json; accept it");
+  }
+  auto command = read_args(agentd, field);
+  if (!command) return std::unexpected(command.error());
+  return std::move(*command);
+}
+
+Result<Command> Commands::read_args(const Json& agentd, const std::string& field) const {
+  const std::string op =
+      agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
+  const OpRow* row = find_op(op);
+  if (row == nullptr) {
+    const std::string message = op.empty()
+                                    ? "must be an object with the name of an op in 'op'"
+                                    : fmt::format("{} is not an op of this daemon", quote_json(cut_text(op, 100)));
+    return refuse(Code::kUnknownOp, field, message,
+                  op.empty() ? std::vector<std::pair<std::string, std::string>>{}
+                             : std::vector{std::pair<std::string, std::string>{"op", op}});
+  }
+  Json args = agentd;
+  args.erase("op");
+  auto violations = args_.at(row->op).validate(args, field);
+  if (!violations.empty()) {
+    const std::string message = fmt::format("{} {}", violations.front().field, violations.front().description);
+    return std::unexpected(Error{.code = Code::kInvalidCommandArgs,
+                                 .message = message,
+                                 .violations = std::move(violations),
+                                 .metadata = {{"op", op}}});
+  }
+  return Command{.row = row, .args = std::move(args), .field = field};
+}
+
+void Commands::send(const runtime::Call& call, const Json& params, runtime::Delivery delivery) {
+  auto sending = runtime::read_sending(params);
+  if (!sending) return delivery.reply(std::unexpected(sending.error()));
+  const auto command = read(call, *sending);
+  if (!command) return delivery.reply(std::unexpected(command.error()));
+  if (!*command) return service_.send(call, std::move(*sending), std::move(delivery));
+  const OpRow& row = *(*command)->row;
+  switch (row.op) {
+    case Op::kStatus: return reply_document(*sending, status_(call.viewer), std::move(delivery));
+    case Op::kWorkflowRun: {
+      const Json& args = (*command)->args;
+      const std::string workflow = args["workflow"];
+      Json inputs = args.value("inputs", Json::object());
+      if (const Status right = runs_.check(workflow, inputs, (*command)->field); !right) {
+        Error error = right.error();
+        error.code = Code::kInvalidCommandArgs;
+        error.metadata = {{"op", std::string(row.name)}};
+        return delivery.reply(std::unexpected(std::move(error)));
+      }
+      return service_.run_workflow(call, std::move(*sending), std::string(row.name), workflow, std::move(inputs),
+                                   std::move(delivery));
+    }
+  }
+}
+
+void Commands::reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery) {
+  Json message = {{"messageId", random_uuid()},
+                  {"contextId", sending.message.value("contextId", "ctx-" + random_hex(16))},
+                  {"role", "ROLE_AGENT"},
+                  {"parts", Json::array({Json{{"data", std::move(document)}, {"mediaType", "application/json"}}})},
+                  {"extensions", Json::array({command_uri()})}};
+  runtime::deliver_message(std::move(message), delivery);
+}
+
+}  // namespace agentd::command

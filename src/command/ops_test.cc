@@ -1,0 +1,70 @@
+#include "command/ops.h"
+
+#include <gtest/gtest.h>
+
+#include "schema/validator.h"
+
+namespace agentd::command {
+namespace {
+
+std::size_t misses(const Json& schema, const Json& value) {
+  const auto compiled = schema::compile(schema);
+  EXPECT_TRUE(compiled.has_value()) << (compiled ? "" : compiled.error().message);
+  return compiled ? compiled->validate(value, "data").size() : 0;
+}
+
+// The schema at a place of the bundle, which may refer to the rest of it.
+Json envelope(const std::string& op) { return command_bundle()["$defs"]["envelopes"]["$defs"][op]; }
+
+TEST(Ops, EachIsFoundByItsName) {
+  for (const OpRow& row : ops()) EXPECT_EQ(find_op(row.name), &row);
+  EXPECT_EQ(find_op("nothing"), nullptr);
+  EXPECT_EQ(find_op(""), nullptr);
+}
+
+TEST(Ops, EverySchemaOfTheTableCompilesAndItsArgumentsAreClosed) {
+  for (const OpRow& row : ops()) {
+    const Json args = Json::parse(row.args);
+    EXPECT_EQ(args["additionalProperties"], false) << row.name;
+    EXPECT_TRUE(schema::compile(args).has_value()) << row.name;
+    EXPECT_TRUE(schema::compile(Json::parse(row.result)).has_value()) << row.name;
+  }
+}
+
+TEST(Ops, TheCardNamesEveryOpAndItsReply) {
+  EXPECT_EQ(ops_json(), Json({{{"op", "status"}, {"reply", "message"}}, {{"op", "workflow.run"}, {"reply", "task"}}}));
+}
+
+TEST(Ops, TheBundleHoldsACommandToItsEnvelope) {
+  const Json bundle = command_bundle();
+  EXPECT_EQ(misses(bundle, {{"agentd", {{"op", "status"}}}}), 0U);
+  EXPECT_EQ(misses(bundle, {{"agentd", {{"op", "workflow.run"}, {"workflow", "w"}, {"inputs", {{"a", 1}}}}}}), 0U);
+  EXPECT_GT(misses(bundle, {{"agentd", {{"op", "workflow.run"}}}}), 0U);
+  EXPECT_GT(misses(bundle, {{"agentd", {{"op", "status"}, {"more", 1}}}}), 0U);
+  EXPECT_GT(misses(bundle, {{"agentd", Json::object()}}), 0U);
+  EXPECT_GT(misses(bundle, {{"agentd", {{"op", ""}}}}), 0U);
+  EXPECT_GT(misses(bundle, {{"agentd", {{"op", "status"}}}, {"more", 1}}), 0U);
+}
+
+TEST(Ops, TheBundleLetsAnOpOfAWorkflowPass) {
+  EXPECT_EQ(misses(command_bundle(), {{"agentd", {{"op", "deploy"}, {"anything", 1}}}}), 0U);
+}
+
+TEST(Ops, EachEnvelopeTakesItsOwnOpAlone) {
+  EXPECT_EQ(misses(envelope("status"), {{"agentd", {{"op", "status"}}}}), 0U);
+  EXPECT_GT(misses(envelope("status"), {{"agentd", {{"op", "workflow.run"}, {"workflow", "w"}}}}), 0U);
+  EXPECT_GT(misses(envelope("workflow.run"), {{"agentd", {{"op", "workflow.run"}, {"workflow", ""}}}}), 0U);
+}
+
+TEST(Ops, TheBundleDescribesEveryOp) {
+  const Json described = command_bundle()["$defs"]["ops"];
+  for (const OpRow& row : ops()) {
+    const Json& op = described[std::string(row.name)];
+    EXPECT_EQ(op["args"], Json::parse(row.args));
+    EXPECT_FALSE(op["description"].get<std::string>().empty());
+    EXPECT_TRUE(op.contains("result"));
+  }
+}
+
+}  // namespace
+}  // namespace agentd::command

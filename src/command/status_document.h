@@ -1,0 +1,24 @@
+// The document of the `status` op (command.md section 4), in exactly the feed's shapes. Core-confined; one pass.
+#pragma once
+
+#include "base/json.h"
+#include "feed/feed.h"
+#include "runtime/conversations.h"
+#include "runtime/instance.h"
+#include "runtime/runs.h"
+#include "runtime/turns.h"
+
+namespace agentd::command {
+
+struct StatusSources {
+  const feed::Feed& feed;
+  const runtime::Instance& instance;
+  const runtime::Runs& runs;
+  const runtime::Conversations& conversations;
+  const runtime::Turns& turns;
+  bool with_seq = true;  // the events extension is on
+};
+
+[[nodiscard]] Json status_document(const StatusSources& sources, const feed::Viewer& viewer);
+
+}  // namespace agentd::command

@@ -1,0 +1,341 @@
+#include "wire/gateway.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "feed/params.h"
+#include "wire/events_query.h"
+
+namespace agentd::wire {
+namespace {
+
+constexpr char kEvents[] = "/events";
+constexpr std::size_t kMaxKeyBytes = 255;
+
+access::Presented presented(const http::Request& request) {
+  return {.authorization = request.header("Authorization"),
+          .origin = request.header("Origin"),
+          .host = request.header("Host"),
+          .loopback = request.peer.loopback};
+}
+
+http::Response plain(int status, std::string text) {
+  return {.status = status, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::move(text)};
+}
+
+bool is_json(std::optional<std::string_view> content_type) {
+  if (!content_type) return false;
+  std::string media(content_type->substr(0, content_type->find(';')));
+  while (media.ends_with(' ') || media.ends_with('\t')) media.pop_back();
+  std::ranges::transform(media, media.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return media == "application/json";
+}
+
+// The A2A-Version that was asked for, by header or query; "" when it is missing.
+std::string asked_version(const http::Request& request) {
+  if (const auto header = request.header("A2A-Version")) return std::string(*header);
+  return std::string(request.param("A2A-Version").value_or(""));
+}
+
+Status check_version(const std::string& asked) {
+  const bool patch =
+      asked.starts_with("1.0.") && asked.size() > 4 && asked.find_first_not_of("0123456789", 4) == std::string::npos;
+  if (asked == "1.0" || patch) return {};
+  Error error{
+      .code = Code::kVersionNotSupported, .message = {}, .violations = {}, .metadata = {{"supportedVersions", "1.0"}}};
+  error.message = asked.empty() ? "this daemon speaks A2A 1.0; say so with the header 'A2A-Version: 1.0'"
+                                : fmt::format("A2A-Version {} is not supported; send the header 'A2A-Version: 1.0'",
+                                              quote_json(cut_text(asked, 40)));
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+// The methods of the JSON-RPC binding, by name. Each takes over the request and answers it, now or later.
+struct Methods {
+  struct Row {
+    std::string_view name;
+    void (*run)(Gateway&, Gateway::Rpc);
+  };
+
+  template <auto Operation>
+  static void unary(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.on_core(std::move(rpc),
+                    [&service = gateway.parts_.service](const auto& call, const Json& params, auto reply) {
+                      (service.*Operation)(call, params, std::move(reply));
+                    });
+  }
+
+  static void send(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.on_core(std::move(rpc),
+                    [&commands = gateway.parts_.commands](const auto& call, const Json& params, auto reply) {
+                      commands.send(call, params, {.reply = std::move(reply), .stream = nullptr});
+                    });
+  }
+  static void send_streaming(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.on_core_streaming(std::move(rpc), [&commands = gateway.parts_.commands](
+                                                  const auto& call, const Json& params, runtime::Delivery delivery) {
+      commands.send(call, params, std::move(delivery));
+    });
+  }
+  static void subscribe(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.on_core_streaming(std::move(rpc), [&service = gateway.parts_.service](const auto& call, const Json& params,
+                                                                                  runtime::Delivery delivery) {
+      service.subscribe(call, params, std::move(delivery));
+    });
+  }
+  static void push_config(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.answer(
+        rpc, fail(Code::kPushNotSupported, "this agent sends no push notifications; subscribe to the task instead"));
+  }
+  static void extended_card(Gateway& gateway, Gateway::Rpc rpc) {
+    gateway.answer(rpc, gateway.parts_.extended_card(rpc.caller));
+  }
+  static void events(Gateway& gateway, Gateway::Rpc rpc) { gateway.subscribe_to_events(std::move(rpc)); }
+
+  static constexpr std::array kTable = {
+      Row{"SendMessage", send},
+      Row{"SendStreamingMessage", send_streaming},
+      Row{"GetTask", unary<&runtime::Service::get_task>},
+      Row{"ListTasks", unary<&runtime::Service::list_tasks>},
+      Row{"CancelTask", unary<&runtime::Service::cancel_task>},
+      Row{"SubscribeToTask", subscribe},
+      Row{"CreateTaskPushNotificationConfig", push_config},
+      Row{"GetTaskPushNotificationConfig", push_config},
+      Row{"ListTaskPushNotificationConfigs", push_config},
+      Row{"DeleteTaskPushNotificationConfig", push_config},
+      Row{"GetExtendedAgentCard", extended_card},
+      Row{"agentd.events/SubscribeToEvents", events},
+  };
+};
+
+Gateway::Gateway(net::Loop& edge, GatewayParts parts) : edge_(edge), parts_(std::move(parts)) {}
+
+Gateway::~Gateway() { mailbox_->open = false; }
+
+bool Gateway::is_rpc(const std::string& path) const {
+  return path == "/" || (!parts_.rpc_prefix.empty() && (path == parts_.rpc_prefix || path == parts_.rpc_prefix + "/"));
+}
+
+std::optional<http::Response> Gateway::check_header(const http::Request& header) {
+  access::Presented from = presented(header);
+  const bool reads = header.method == "GET" || header.method == "HEAD";
+  const bool page = parts_.pages.has(header.path);
+  if (page && reads) from.origin.reset();  // for everybody, foreign pages too
+  if (!parts_.access.from_here(from)) return http::Response{.status = 403, .headers = {{"Vary", "Origin"}}, .body = {}};
+  if (page || header.path == kEvents) {
+    if (!reads) return http::Response{.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}};
+    if (page) return std::nullopt;
+  } else if (!is_rpc(header.path)) {
+    return plain(404,
+                 "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
+                 "/.well-known/agent-card.json, the feed at /events.\n");
+  } else if (header.method != "POST") {
+    http::Response response = plain(405, "JSON-RPC is served by POST. Begin with GET /.well-known/agent-card.json.\n");
+    response.headers.emplace_back("Allow", "POST");
+    return response;
+  } else if (!is_json(header.header("Content-Type"))) {
+    return error_response(nullptr, {.code = Code::kContentTypeNotSupported,
+                                    .message = "send JSON-RPC with the header 'Content-Type: application/json'"});
+  }
+  if (const auto caller = parts_.access.identify(from); !caller) return error_response(nullptr, caller.error());
+  return std::nullopt;
+}
+
+void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
+  const http::Request& request = exchange->request();
+  if (parts_.pages.has(request.path)) return exchange->respond(parts_.pages.get(request));
+  const auto caller = parts_.access.identify(presented(request));
+  if (!caller) return exchange->respond(error_response(nullptr, caller.error()));
+  request.path == kEvents ? get_events(std::move(exchange), *caller) : rpc(std::move(exchange), *caller);
+}
+
+http::Response Gateway::refusal(int status, std::string_view reason) {
+  http::Response response = error_response(nullptr, {.code = Code::kParse, .message = std::string(reason)});
+  response.status = status;
+  return response;
+}
+
+void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller) {
+  const http::Request& request = exchange->request();
+  const a2a::Extensions active = a2a::activated(request.header_list("A2A-Extensions"), parts_.declared);
+  Rpc rpc{.exchange = exchange,
+          .id = nullptr,
+          .params = Json::object(),
+          .caller = caller,
+          .call = {.viewer = caller.viewer,
+                   .active = active,
+                   .idempotency_key = std::string(request.header("Idempotency-Key").value_or(""))},
+          .echo = a2a::echo(active)};
+  auto envelope = read_envelope(request.body);
+  if (!envelope) {
+    rpc.id = std::move(envelope.error().id);
+    return answer(rpc, std::unexpected(std::move(envelope.error().error)));
+  }
+  rpc.id = std::move(envelope->id);
+  rpc.unkept = std::move(envelope->unkept);
+  if (!envelope->params.is_null()) rpc.params = std::move(envelope->params);
+  if (const Status version = check_version(asked_version(request)); !version) {
+    return answer(rpc, std::unexpected(version.error()));
+  }
+  const auto row = std::ranges::find(Methods::kTable, std::string_view(envelope->method), &Methods::Row::name);
+  if (row == Methods::kTable.end()) {
+    return answer(rpc,
+                  fail(Code::kMethodNotFound, fmt::format("there is no method {} here; the names are those of A2A 1.0, "
+                                                          "such as SendMessage",
+                                                          quote_json(cut_text(envelope->method, 100)))));
+  }
+  if (rpc.call.idempotency_key.size() > kMaxKeyBytes) {
+    return answer(rpc, std::unexpected(Error{.code = Code::kInvalidParams,
+                                             .message = "Idempotency-Key is too long",
+                                             .violations = {{"Idempotency-Key", "must be at most 255 bytes"}}}));
+  }
+  row->run(*this, std::move(rpc));
+}
+
+void Gateway::answer(const Rpc& rpc, const Result<Json>& result) {
+  http::Response response = result ? result_response(rpc.id, *result) : error_response(rpc.id, result.error());
+  if (!rpc.echo.empty()) response.headers.emplace_back("A2A-Extensions", rpc.echo);
+  rpc.exchange->respond(std::move(response));
+}
+
+runtime::Reply Gateway::reply_to(Ticket ticket) {
+  return [this, ticket](Result<Json> result) {
+    edge_.post([this, ticket, mailbox = mailbox_, result = std::move(result)] {
+      if (!mailbox->open) return;
+      if (auto node = parked_.extract(ticket)) answer(node.mapped(), result);
+    });
+  };
+}
+
+Gateway::Ticket Gateway::park(Rpc rpc) {
+  const Ticket ticket = next_ticket_++;
+  const auto exchange = rpc.exchange;
+  parked_.emplace(ticket, std::move(rpc));
+  exchange->on_abandoned([this, ticket] { parked_.erase(ticket); });
+  return ticket;
+}
+
+void Gateway::refuse_parked(const Error& error) {
+  for (const auto& [ticket, rpc] : std::exchange(parked_, {})) answer(rpc, std::unexpected(error));
+}
+
+void Gateway::on_core(Rpc rpc, std::move_only_function<void(const runtime::Call&, const Json&, runtime::Reply)> work) {
+  if (rpc.unkept) return answer(rpc, std::unexpected(*rpc.unkept));
+  runtime::Call call = rpc.call;
+  Json params = std::move(rpc.params);
+  const Ticket ticket = park(std::move(rpc));
+  parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket),
+                    work = std::move(work)]() mutable { work(call, params, std::move(reply)); });
+}
+
+void Gateway::on_core_streaming(
+    Rpc rpc, std::move_only_function<void(const runtime::Call&, const Json&, runtime::Delivery)> work) {
+  if (rpc.unkept) return answer(rpc, std::unexpected(*rpc.unkept));
+  runtime::Call call = rpc.call;
+  Json params = std::move(rpc.params);
+  SseFraming framing = rpc_framing(rpc.id);
+  const Ticket ticket = park(std::move(rpc));
+  auto stream =
+      std::make_shared<TaskStream>(edge_, std::move(framing), [this, ticket](std::shared_ptr<TaskStream> started) {
+        auto node = parked_.extract(ticket);
+        if (!node) return std::function<void()>();
+        const Rpc& parked = node.mapped();
+        return parked.exchange->stream(stream_head(parked.echo), std::move(started), {});
+      });
+  parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket), stream,
+                    work = std::move(work)]() mutable {
+    work(call, params, {.reply = std::move(reply), .stream = std::move(stream)});
+  });
+}
+
+void Gateway::subscribe_to_events(Rpc rpc) {
+  const auto refused = [&](Code code, std::string message) {
+    Error error{.code = code, .message = std::move(message)};
+    error.metadata = {{"extension", std::string(a2a::uri(a2a::Extension::kEvents))},
+                      {"method", "agentd.events/SubscribeToEvents"}};
+    answer(rpc, std::unexpected(std::move(error)));
+  };
+  if (!parts_.declared.has(a2a::Extension::kEvents)) {
+    return refused(Code::kExtensionNotDeclared, "the events extension is off on this daemon (a2a.events.enabled)");
+  }
+  if (!rpc.call.active.has(a2a::Extension::kEvents)) {
+    return refused(
+        Code::kExtensionNotActivated,
+        fmt::format("activate the extension with the header 'A2A-Extensions: {}'", a2a::uri(a2a::Extension::kEvents)));
+  }
+  if (rpc.unkept) return answer(rpc, std::unexpected(*rpc.unkept));
+  const auto from = feed::validate_params(&rpc.params);
+  if (!from) return answer(rpc, std::unexpected(from.error()));
+  if (const Status room = check_stream_limits(rpc.caller); !room) return answer(rpc, std::unexpected(room.error()));
+  open_events(rpc.exchange,
+              {.viewer = rpc.caller.viewer, .annotations = rpc.call.active.has(a2a::Extension::kTaskAnnotations)},
+              *from, rpc_framing(rpc.id), {.deadline_ms = parts_.config.a2a.events.deadline_ms}, rpc.echo);
+}
+
+void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller) {
+  const http::Request& request = exchange->request();
+  if (!parts_.declared.has(a2a::Extension::kEvents)) {
+    return exchange->respond(plain(404, "The feed is off on this daemon (a2a.events.enabled).\n"));
+  }
+  const auto query = read_events_query(request);
+  if (!query) return exchange->respond(plain(400, query.error().message + "\n"));
+  if (const Status room = check_stream_limits(caller); !room)
+    return exchange->respond(error_response(nullptr, room.error()));
+  const a2a::Extensions active = a2a::activated(request.header_list("A2A-Extensions"), parts_.declared);
+  open_events(
+      exchange,
+      {.viewer = caller.viewer, .annotations = active.has(a2a::Extension::kTaskAnnotations), .kinds = query->kinds},
+      query->from_seq, bare_framing(),
+      {.deadline_ms = parts_.config.a2a.events.deadline_ms, .ids = true, .follow = query->follow}, a2a::echo(active));
+}
+
+Status Gateway::check_stream_limits(const access::Caller& caller) const {
+  const auto& limits = parts_.config.a2a.events;
+  const auto mine = streams_of_.find(caller.viewer.principal);
+  const bool over =
+      !caller.viewer.is_operator && mine != streams_of_.end() && mine->second >= limits.max_streams_per_principal;
+  if (!over && streams_.size() < limits.max_streams) return {};
+  Error error{.code = Code::kRateLimited,
+              .message = over ? "you have too many open streams; close one first"
+                              : "too many streams are open on this daemon; try again later"};
+  error.metadata = {{"retryAfterSeconds", "5"}};
+  return std::unexpected(std::move(error));
+}
+
+void Gateway::open_events(const std::shared_ptr<http::Exchange>& exchange, feed::Interest interest,
+                          std::uint64_t from_seq, SseFraming framing, EventsOptions options, const std::string& echo) {
+  const Ticket ticket = next_ticket_++;
+  const std::string principal = interest.viewer.principal;
+  auto gone = [this, ticket] {
+    const auto node = streams_.extract(ticket);
+    const auto count = streams_of_.find(node.mapped().principal);
+    if (--count->second == 0) streams_of_.erase(count);
+  };
+  auto stream = std::make_shared<EventsStream>(edge_, parts_.feed, std::move(interest), from_seq, std::move(framing),
+                                               options, std::move(gone));
+  streams_.emplace(ticket, Subscriber{principal, stream});
+  ++streams_of_[principal];
+  stream->on_ready(
+      exchange->stream(stream_head(echo), stream, {.write_timeout_ms = parts_.config.a2a.events.write_timeout_ms}));
+}
+
+void Gateway::feed_moved() {
+  if (mailbox_->moved.exchange(true)) return;
+  edge_.post([this, mailbox = mailbox_] {
+    mailbox->moved = false;
+    if (!mailbox->open) return;
+    // A wake-up may end a stream, which then leaves the table.
+    std::vector<std::shared_ptr<EventsStream>> awake;
+    awake.reserve(streams_.size());
+    for (const auto& [ticket, subscriber] : streams_) awake.push_back(subscriber.stream);
+    for (const auto& stream : awake) stream->wake();
+  });
+}
+
+}  // namespace agentd::wire

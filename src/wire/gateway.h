@@ -1,0 +1,113 @@
+// Gateway: what stands between one edge's HTTP server and the core (design.md section 4).
+//
+//   head: origin, host, route, content type, credential      -> refused before the body is read
+//   body: JSON, envelope, A2A-Version, method, extensions    -> refused on the edge
+//   then the core thread, whose answer is posted back and written here
+//
+// Confined to its edge's thread, except feed_moved(), which any thread may call. A request that waits for the core is parked
+// here by number; the core never holds on to a connection.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "a2a/extensions.h"
+#include "access/access.h"
+#include "command/commands.h"
+#include "config/snapshot.h"
+#include "feed/feed.h"
+#include "http/server.h"
+#include "net/loop.h"
+#include "runtime/service.h"
+#include "wire/events_stream.h"
+#include "wire/jsonrpc.h"
+#include "wire/pages.h"
+#include "wire/task_stream.h"
+
+namespace agentd::wire {
+
+// What a gateway needs of the rest; all of it outlives the gateway.
+struct GatewayParts {
+  net::Loop& core;
+  runtime::Service& service;    // core thread
+  command::Commands& commands;  // core thread
+  const feed::Feed& feed;
+  const access::Access& access;
+  const config::Snapshot& config;
+  const Pages& pages;
+  a2a::Extensions declared;
+  std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"
+  // GetExtendedAgentCard for one caller; any thread.
+  std::function<Json(const access::Caller&)> extended_card;
+};
+
+class Gateway final : public http::Handler {
+ public:
+  Gateway(net::Loop& edge, GatewayParts parts);
+  ~Gateway() override;
+
+  std::optional<http::Response> check_header(const http::Request& header) override;
+  void handle(std::shared_ptr<http::Exchange> exchange) override;
+  [[nodiscard]] http::Response refusal(int status, std::string_view reason) override;
+
+  // Answers every request that still waits for the core: it will not be answered in this life.
+  void refuse_parked(const Error& error);
+
+  // There are new events: wakes the streams, once however often it is called.
+  void feed_moved();
+  [[nodiscard]] std::size_t event_streams() const { return streams_.size(); }
+
+  // One JSON-RPC request on its way.
+  struct Rpc {
+    std::shared_ptr<http::Exchange> exchange;
+    Json id, params;  // params: an object
+    access::Caller caller;
+    runtime::Call call;
+    std::string echo;                  // value of the response's A2A-Extensions header
+    std::optional<Error> unkept = {};  // what is wrong with a number in the params, for when they are read
+  };
+
+ private:
+  friend struct Methods;  // the table of methods in gateway.cc
+  using Ticket = std::uint64_t;
+
+  [[nodiscard]] bool is_rpc(const std::string& path) const;
+  void rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
+  void answer(const Rpc& rpc, const Result<Json>& result);
+  [[nodiscard]] Ticket park(Rpc rpc);  // until it is answered or its peer has gone
+  // Runs `work` on the core thread; what it replies comes back to this edge and is written.
+  void on_core(Rpc rpc, std::move_only_function<void(const runtime::Call&, const Json&, runtime::Reply)> work);
+  void on_core_streaming(Rpc rpc,
+                         std::move_only_function<void(const runtime::Call&, const Json&, runtime::Delivery)> work);
+  [[nodiscard]] runtime::Reply reply_to(Ticket ticket);
+
+  void subscribe_to_events(Rpc rpc);
+  void get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
+  [[nodiscard]] Status check_stream_limits(const access::Caller& caller) const;
+  void open_events(const std::shared_ptr<http::Exchange>& exchange, feed::Interest interest, std::uint64_t from_seq,
+                   SseFraming framing, EventsOptions options, const std::string& echo);
+
+  struct Subscriber {
+    std::string principal;
+    std::shared_ptr<EventsStream> stream;
+  };
+
+  net::Loop& edge_;
+  const GatewayParts parts_;
+  std::unordered_map<Ticket, Rpc> parked_;
+  std::unordered_map<Ticket, Subscriber> streams_;
+  std::unordered_map<std::string, std::size_t> streams_of_;  // principal -> open streams
+  Ticket next_ticket_ = 1;
+  // Shared with the work that feed_moved posts, which may run when the gateway has gone.
+  struct Mailbox {
+    std::atomic<bool> moved{false};
+    bool open = true;
+  };
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+};
+
+}  // namespace agentd::wire
