@@ -1,0 +1,88 @@
+#include "daemon/core.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "command/status_document.h"
+
+namespace agentd::daemon {
+namespace {
+
+constexpr std::int64_t kDrainPollMs = 20;
+constexpr std::int64_t kTidyMs = 60'000;
+constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
+
+}  // namespace
+
+Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, const Clock& clock)
+    : journal_(loop, store),
+      instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
+      tasks_(journal_, feed, clock, setup.config.store.tasks),
+      conversations_(journal_, feed, clock, setup.config.store.conversations),
+      runs_(loop, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
+      turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
+      service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_),
+      commands_(service_, runs_,
+                [this, &feed, with_seq = setup.config.a2a.events.enabled](const feed::Viewer& viewer) {
+                  return command::status_document({.feed = feed,
+                                                   .instance = instance_,
+                                                   .runs = runs_,
+                                                   .conversations = conversations_,
+                                                   .turns = turns_,
+                                                   .with_seq = with_seq},
+                                                  viewer);
+                }),
+      clock_(clock),
+      draining_(loop),
+      tidying_(loop) {
+  journal_.on_refusing([this] { instance_.changed(); });
+}
+
+Status Core::load() {
+  if (Status status = tasks_.load(); !status) return status;
+  if (Status status = conversations_.load(); !status) return status;
+  return runs_.load();
+}
+
+void Core::start() {
+  runs_.resume();
+  for (const std::string& id : tasks_.live()) {
+    if (runtime::Task* task = tasks_.working(id)) turns_.resume(*task);
+  }
+  tidy();
+}
+
+// What goes with time alone, and not with the next change.
+void Core::tidy() {
+  tasks_.enforce_retention();
+  runs_.enforce_retention();
+  conversations_.enforce_retention();
+  journal_.put(store::DropIdempotencyBefore{.created_ms = clock_.wall_ms() - kKeyLifeMs});
+  tidying_.arm(kTidyMs, [this] { tidy(); });
+}
+
+void Core::drain(const std::string& reason, std::int64_t patience_ms, std::function<void()> drained) {
+  if (drained_) {
+    give_up_ms_ = 0;
+    return;
+  }
+  drained_ = std::move(drained);
+  give_up_ms_ = clock_.mono_ms() + patience_ms;
+  instance_.drain(reason);
+  log::info("draining", {{"reason", reason}, {"runs", runs_.live()}, {"turns", turns_.live()}});
+  wait_for_work();
+}
+
+void Core::wait_for_work() {
+  const std::size_t left = runs_.live() + turns_.live();
+  if (left > 0 && clock_.mono_ms() < give_up_ms_) return draining_.arm(kDrainPollMs, [this] { wait_for_work(); });
+  if (left > 0) log::warn("stopping with work unfinished; the next start goes on with it", {{"left", left}});
+  drained_();
+}
+
+void Core::stop() {
+  runs_.stop();
+  journal_.flush_now();
+}
+
+}  // namespace agentd::daemon

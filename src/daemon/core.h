@@ -1,0 +1,53 @@
+// Core: the one writer of state, put together: who owns what on the core thread, and how it starts and ends.
+//
+// Confined to the core thread once start() was called.
+#pragma once
+
+#include <functional>
+
+#include "base/clock.h"
+#include "command/commands.h"
+#include "daemon/setup.h"
+#include "feed/feed.h"
+#include "net/loop.h"
+#include "runtime/service.h"
+#include "store/store.h"
+
+namespace agentd::daemon {
+
+class Core final {
+ public:
+  Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, const Clock& clock);
+
+  // Reads what an earlier life left. Errors: kUnavailable.
+  [[nodiscard]] Status load();
+  // Goes on with it.
+  void start();
+  // Takes no more work, lets what is at work end for `patience_ms`, then calls `drained`. Calling it again ends the waiting.
+  void drain(const std::string& reason, std::int64_t patience_ms, std::function<void()> drained);
+  // Stops what is still at work, to be resumed by the next life, and writes the last rows.
+  void stop();
+
+  [[nodiscard]] runtime::Service& service() { return service_; }
+  [[nodiscard]] command::Commands& commands() { return commands_; }
+
+ private:
+  void wait_for_work();
+  void tidy();
+
+  runtime::Journal journal_;
+  runtime::Instance instance_;
+  runtime::Tasks tasks_;
+  runtime::Conversations conversations_;
+  runtime::Runs runs_;
+  runtime::Turns turns_;
+  runtime::Service service_;
+  command::Commands commands_;
+  const Clock& clock_;
+  net::Timer draining_;
+  net::Timer tidying_;
+  std::int64_t give_up_ms_ = 0;
+  std::function<void()> drained_;
+};
+
+}  // namespace agentd::daemon

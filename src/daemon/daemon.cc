@@ -1,0 +1,227 @@
+#include "daemon/daemon.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "access/access.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "daemon/core.h"
+#include "daemon/edge.h"
+#include "daemon/public_pages.h"
+#include "net/listener.h"
+
+namespace agentd::daemon {
+namespace {
+
+constexpr int kCannotServe = 1;
+constexpr int kBadConfiguration = 2;
+constexpr std::int64_t kDrainPatienceMs = 3'000;
+constexpr std::int64_t kCloseGraceMs = 1'000;
+
+void print_faults(const std::vector<Fault>& faults) {
+  for (const Fault& fault : faults) fmt::print(stderr, "{}\n", to_string(fault));
+}
+
+int cannot_serve(const std::string& why) {
+  fmt::print(stderr, "agentd: {}\n", why);
+  return kCannotServe;
+}
+
+void configure_log(const config::Snapshot& config) {
+  const std::string& level = config.log.level;
+  const std::string& format = config.log.format;
+  log::configure(level == "debug"   ? log::Level::kDebug
+                 : level == "warn"  ? log::Level::kWarn
+                 : level == "error" ? log::Level::kError
+                                    : log::Level::kInfo,
+                 format == "json"   ? log::Format::kJson
+                 : format == "text" ? log::Format::kText
+                                    : log::Format::kAuto);
+}
+
+// The path of a URL without its last slash.
+std::string path_of(const std::string& url) {
+  const std::size_t host = url.find("://");
+  const std::size_t slash = host == std::string::npos ? host : url.find('/', host + 3);
+  std::string path = slash == std::string::npos ? "" : url.substr(slash);
+  while (path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+a2a::CardFacts card_facts(const Setup& setup, const std::string& url) {
+  a2a::CardFacts facts{.name = setup.config.agent.name,
+                       .description = setup.config.agent.description,
+                       .version = kVersion,
+                       .url = url,
+                       .ops = command::ops_json()};
+  facts.bearer = setup.config.a2a.bearer.has_value();
+  for (const auto& rule : setup.config.a2a.principals) facts.bearer = facts.bearer || rule.bearer.has_value();
+  facts.skills.push_back({.id = "chat", .name = "Chat", .description = "Answers messages."});
+  for (const auto& workflow : setup.workflows) {
+    facts.skills.push_back({.id = "workflow." + workflow->name,
+                            .name = workflow->name,
+                            .description = workflow->description.empty() ? "A workflow." : workflow->description});
+  }
+  facts.declared.add(a2a::Extension::kCommand);
+  facts.declared.add(a2a::Extension::kTaskAnnotations);
+  if (setup.config.a2a.events.enabled) facts.declared.add(a2a::Extension::kEvents);
+  return facts;
+}
+
+Result<std::unique_ptr<store::Store>> open_store(const config::Snapshot& config) {
+  if (config.store.kind == "memory") return store::make_memory();
+  return store::open_sqlite(config.store.path);
+}
+
+Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config::Snapshot& config) {
+  std::vector<std::unique_ptr<net::Listener>> out;
+  for (const std::string& url : config.a2a.listen) {
+    auto listener = net::Listener::open(url);
+    if (!listener) return std::unexpected(listener.error());
+    out.push_back(std::move(*listener));
+  }
+  return out;
+}
+
+feed::Options feed_options(const config::Snapshot& config) {
+  return {.ring_events = config.a2a.events.ring,
+          .ring_bytes = config.a2a.events.ring_bytes,
+          .introspection = config.a2a.introspection,
+          .version = kVersion};
+}
+
+// One life of the daemon: what is connected to what, in the order in which it is made. The loop comes before the store,
+// whose last answers are posted to it; the edge comes last, and so is gone before what it asks.
+class Life final {
+ public:
+  Life(const Setup& setup, std::unique_ptr<store::Store> store, std::uint64_t reserved, const std::string& url)
+      : config_(setup.config),
+        store_(std::move(store)),
+        feed_(
+            feed_options(config_), feed::first_seq(reserved, clock_.wall_ms()),
+            [this](std::uint64_t end) { return store_->commit_now({store::ReserveSeq{end}}); }, clock_),
+        core_(loop_, setup, *store_, feed_, clock_),
+        access_(config_),
+        facts_(card_facts(setup, url)),
+        pages_(public_pages(facts_)),
+        edge_(clock_, {.core = loop_,
+                       .service = core_.service(),
+                       .commands = core_.commands(),
+                       .feed = feed_,
+                       .access = access_,
+                       .config = config_,
+                       .pages = pages_,
+                       .declared = facts_.declared,
+                       .rpc_prefix = path_of(url),
+                       .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }}),
+        signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { drain(number); }) {
+    feed_.on_push([this] { edge_.feed_moved(); });
+  }
+
+  [[nodiscard]] Status load() { return core_.load(); }
+
+  void run(std::vector<std::unique_ptr<net::Listener>> listeners) {
+    Json urls = Json::array();
+    for (const auto& listener : listeners) urls.push_back(listener->url());
+    loop_.post([this] { core_.start(); });
+    edge_.start(std::move(listeners));
+    log::info("listening", {{"url", urls.front()},
+                            {"urls", urls},
+                            {"pid", ::getpid()},
+                            {"version", kVersion},
+                            {"store", store_->kind()},
+                            {"config", config_.file.empty() ? "defaults" : config_.file}});
+    loop_.run();
+    core_.stop();
+    // Nothing is pushed any more. Should this fail, the next life merely begins further on.
+    static_cast<void>(store_->commit_now({store::ReleaseSeq{feed_.window().newest}}));
+    log::info("stopped");
+  }
+
+ private:
+  void drain(int number) {
+    const char* reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
+    core_.drain(reason, kDrainPatienceMs, [this] { edge_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
+  }
+
+  [[nodiscard]] Json extended_card(const access::Caller& caller) const {
+    a2a::CallerFacts seen{.ring = config_.a2a.events.ring, .kinds = {}, .ops = facts_.ops};
+    for (const std::string_view kind : feed::kinds_for(caller.viewer, config_.a2a.introspection).names()) {
+      seen.kinds.emplace_back(kind);
+    }
+    return a2a::extended_card(facts_, seen);
+  }
+
+  const config::Snapshot& config_;
+  const SystemClock clock_;
+  net::Loop loop_;
+  const std::unique_ptr<store::Store> store_;
+  feed::Feed feed_;
+  Core core_;
+  const access::Access access_;
+  const a2a::CardFacts facts_;
+  const wire::Pages pages_;
+  Edge edge_;
+  const net::Signals signals_;
+};
+
+int run(const Setup& setup) {
+  const config::Snapshot& config = setup.config;
+  auto listeners = open_listeners(config);
+  if (!listeners) return cannot_serve(listeners.error().message);
+  auto store = open_store(config);
+  if (!store) return cannot_serve(store.error().message);
+  const auto reserved = (*store)->reserved_seq();
+  if (!reserved) return cannot_serve(reserved.error().message);
+  Life life(setup, std::move(*store), *reserved,
+            config.a2a.url.empty() ? listeners->front()->url() + "/" : config.a2a.url);
+  if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);
+  life.run(std::move(*listeners));
+  return 0;
+}
+
+}  // namespace
+
+int serve(const std::string& config_file) {
+  std::signal(SIGPIPE, SIG_IGN);
+  auto setup = load_setup(config_file);
+  if (!setup) {
+    print_faults(setup.error());
+    return kBadConfiguration;
+  }
+  configure_log(setup->config);
+  return run(*setup);
+}
+
+int check(const std::string& config_file, bool json) {
+  const auto setup = load_setup(config_file);
+  const std::vector<Fault> faults = setup ? std::vector<Fault>{} : setup.error();
+  if (json) {
+    fmt::print("{}\n", dump_json({{"ok", faults.empty()}, {"faults", config::faults_to_json(faults)}}));
+  } else if (faults.empty()) {
+    fmt::print("{}: no faults\n", config_file.empty() ? "embedded defaults" : config_file);
+  } else {
+    print_faults(faults);
+    fmt::print(stderr, "{} fault{}\n", faults.size(), faults.size() == 1 ? "" : "s");
+  }
+  return faults.empty() ? 0 : kBadConfiguration;
+}
+
+int print_extension_schema(const std::string& name) {
+  const std::string schema = extension_schema(name);
+  if (schema.empty()) {
+    fmt::print(stderr, "agentd: there is no extension {}; there are events, command and task-annotations\n",
+               quote_json(name));
+    return kBadConfiguration;
+  }
+  fmt::print("{}", schema);
+  return 0;
+}
+
+}  // namespace agentd::daemon

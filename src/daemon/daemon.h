@@ -1,0 +1,18 @@
+// The daemon: what `agentd serve` and `agentd check` do. The composition root: daemon.cc shows what is connected to what.
+#pragma once
+
+#include <string>
+
+namespace agentd::daemon {
+
+// Runs until SIGTERM, SIGINT or SIGHUP, which drain it. Returns the exit code: 0, 1 when it cannot serve (port, store), 2
+// for faults of the configuration. Everything it has to say goes to stderr.
+[[nodiscard]] int serve(const std::string& config_file);
+
+// Says what is wrong with a configuration, all of it. Returns 0 or 2.
+[[nodiscard]] int check(const std::string& config_file, bool json);
+
+// Prints the bundle of an extension to stdout. Returns 0, or 2 when there is none of that name.
+[[nodiscard]] int print_extension_schema(const std::string& name);
+
+}  // namespace agentd::daemon

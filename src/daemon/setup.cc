@@ -1,0 +1,68 @@
+#include "daemon/setup.h"
+
+#include <unistd.h>
+
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/faults.h"
+#include "schema/validator.h"
+
+namespace agentd::daemon {
+namespace {
+
+config::Environment environment() {
+  config::Environment out;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view entry = *at;
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos) out.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return out;
+}
+
+void append(std::vector<Fault>& to, std::vector<Fault> from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+std::vector<std::shared_ptr<const workflow::Workflow>> load_workflows(const std::vector<Document>& documents,
+                                                                      std::vector<Fault>& faults) {
+  std::vector<std::shared_ptr<const workflow::Workflow>> out;
+  std::map<std::string, const Document*> names;
+  for (const Document& document : documents) {
+    auto parsed = workflow::parse(document);
+    if (!parsed) {
+      append(faults, std::move(parsed.error()));
+      continue;
+    }
+    Faults found(document);
+    if (!parsed->inputs.is_null()) {
+      if (const auto schema = schema::compile(parsed->inputs); !schema) found.add("inputs", schema.error().message);
+    }
+    if (const auto [at, fresh] = names.emplace(parsed->name, &document); !fresh) {
+      found.add("name", "is the name of another workflow too, in " + at->second->file);
+    }
+    append(faults, found.take());
+    out.push_back(std::make_shared<const workflow::Workflow>(std::move(*parsed)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
+  auto config = config::load({.file = file, .env = environment()});
+  if (!config) return std::unexpected(std::move(config.error()));
+  std::vector<Fault> faults;
+  auto workflows = load_workflows(config->workflows, faults);
+  const std::string& script = config->agent.model_script;
+  std::expected<llm::ScriptedModel, std::vector<Fault>> model = llm::ScriptedModel::built_in();
+  if (!script.empty()) model = llm::ScriptedModel::load(script);
+  if (!model) append(faults, std::move(model.error()));
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return Setup{.config = std::move(*config), .workflows = std::move(workflows), .model = std::move(*model)};
+}
+
+}  // namespace agentd::daemon

@@ -1,0 +1,25 @@
+// Setup: everything that a person wrote for this daemon, read and checked as one: configuration, workflows, model script.
+// `serve` and `check` share it, so what one accepts the other does. Values.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "llm/scripted.h"
+#include "workflow/model.h"
+
+namespace agentd::daemon {
+
+struct Setup {
+  config::Snapshot config;
+  std::vector<std::shared_ptr<const workflow::Workflow>> workflows;
+  llm::ScriptedModel model;
+};
+
+// Every fault of every file, or the setup. `file` "" = embedded defaults; the environment is the process's.
+[[nodiscard]] std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file);
+
+}  // namespace agentd::daemon
