@@ -1,0 +1,15 @@
+// The commands that talk to a daemon. Each gives the exit code (exit.h), and does its waiting where Ctrl-C
+// ends it.
+#pragma once
+
+#include "cli/options.h"
+#include "cli/output.h"
+
+namespace agentd::cli {
+
+[[nodiscard]] int run_send(const SendOptions& options, Console console);
+[[nodiscard]] int run_tasks(const TasksOptions& options, Console console);
+[[nodiscard]] int run_task(const TaskOptions& options, Console console);
+[[nodiscard]] int run_events(const EventsOptions& options, Console console);
+
+}  // namespace agentd::cli

@@ -1,0 +1,84 @@
+#include "cli/help.h"
+
+namespace agentd::cli {
+
+const Help kTopHelp{.about = "Runs an AI agent, and lets everyone who may see it watch all of it, live.",
+                    .usage = "COMMAND [OPTIONS]",
+                    .examples = R"(Commands:
+  serve     Run the daemon
+  check     Say what is wrong with a configuration, and run nothing
+  send      Send a message or run a workflow, and wait for the answer
+  tasks     List tasks, show one, cancel one
+  events    Follow everything that happens, live
+  demo      See it work on a folder of yours, in a few seconds
+
+Exit codes:
+  0    done; 'events' ended by Ctrl-C is done too
+  1    it failed
+  2    the command line or the configuration is wrong
+  3    the daemon cannot be reached
+  4    the daemon refuses (401, 403), or the session was revoked
+  5    send, demo: the task ended failed, rejected or canceled
+  130  interrupted by Ctrl-C
+
+Environment:
+  AGENTD_URL    the daemon that send, tasks and events talk to
+  AGENTD_TOKEN  the bearer token that they send
+  NO_COLOR      no colours)"};
+
+const Help kServeHelp{.about = "Runs the daemon in the foreground until SIGTERM or Ctrl-C.",
+                      .usage = "serve [-c FILE]",
+                      .examples = R"(Examples:
+  agentd serve                     the defaults: http://127.0.0.1:8420, a scripted model
+  agentd serve -c agentd.yaml)"};
+
+const Help kCheckHelp{.about = "Says what is wrong with a configuration, each fault with its line, and runs nothing.",
+                      .usage = "check [--output json] [FILE | -c FILE]",
+                      .examples = R"(Examples:
+  agentd check agentd.yaml)"};
+
+const Help kSendHelp{
+    .about = "Sends a message to the agent, or runs a workflow. Progress goes to stderr, the answer to stdout.",
+    .usage = "send [OPTIONS] TEXT...",
+    .examples = R"(TEXT '-' is read from stdin. After '--' everything is text.
+
+Examples:
+  agentd send What changed this week?
+  git diff | agentd send --context review -
+  agentd send --task ID yes, go ahead
+  agentd send --workflow repo-report --input dir=. --out reports)"};
+
+const Help kTasksHelp{.about = "Lists tasks, newest first.",
+                      .usage = "tasks [OPTIONS] | tasks show ID | tasks cancel ID",
+                      .examples = R"(Examples:
+  agentd tasks --state input-required
+  agentd tasks show ID
+  agentd tasks cancel ID)"};
+
+const Help kTasksShowHelp{.about = "Shows one task: its state, its messages, its artifacts.",
+                          .usage = "tasks show ID [OPTIONS]",
+                          .examples = {}};
+
+const Help kTasksCancelHelp{
+    .about = "Cancels one task and what works for it.", .usage = "tasks cancel ID [OPTIONS]", .examples = {}};
+
+const Help kEventsHelp{
+    .about =
+        "Follows everything that happens, one line per event, over cuts and restarts, until Ctrl-C. What "
+        "became of the connection goes to stderr.",
+    .usage = "events [OPTIONS]",
+    .examples = R"(Examples:
+  agentd events
+  agentd events --kinds task,run
+  agentd events --json | jq 'select(.event.kind == "audit")')"};
+
+const Help kDemoHelp{.about =
+                         "Starts a daemon of its own in a temporary folder, runs a workflow that reports on "
+                         "DIR, shows each event "
+                         "as it comes, then the report, and leaves nothing behind.",
+                     .usage = "demo [DIR] [OPTIONS]",
+                     .examples = R"(Examples:
+  agentd demo
+  agentd demo ~/src/project)"};
+
+}  // namespace agentd::cli

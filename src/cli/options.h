@@ -1,0 +1,82 @@
+// The command line as values: what each command was asked to do. CLI11 stays inside options.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace agentd::cli {
+
+struct ServeOptions {
+  std::string config = {};  // a file; empty = the defaults
+};
+
+struct CheckOptions {
+  std::string config = {};
+  bool json = false;  // --output json
+};
+
+struct ExtensionSchemaOptions {
+  std::string name = {};  // of the extension: "events", …
+};
+
+struct ConfigSchemaOptions {};
+
+// One `--input`: `name=text`, or `name:=json`.
+struct SendOptions {
+  std::string url = {};
+  std::string context = {};  // empty = `root`, or the task's own when a task is named
+  std::string task = {};
+  std::string text = {};  // "-" = stdin
+  std::string workflow = {};
+  std::vector<std::string> inputs = {};
+  std::string out = {};  // a folder for the artifacts; empty = none
+  std::int64_t timeout_ms = 600'000;
+  bool stream = true;
+  bool wait = true;
+  bool json = false;
+};
+
+struct TasksOptions {
+  std::string url = {};
+  std::string state = {};  // TASK_STATE_…, or empty
+  std::string context = {};
+  std::size_t limit = 50;
+  bool json = false;
+};
+
+struct TaskOptions {
+  enum class Verb : std::uint8_t { kShow, kCancel };
+  Verb verb = Verb::kShow;
+  std::string url = {};
+  std::string id = {};
+  bool json = false;
+};
+
+struct EventsOptions {
+  std::string url = {};
+  std::uint64_t from = 0;
+  std::vector<std::string> kinds = {};  // empty = all
+  bool json = false;
+};
+
+struct DemoOptions {
+  std::string folder = ".";
+  bool json = false;
+  bool keep = false;
+};
+
+// Nothing to run: help, a version, or a fault of the command line. The text goes to stdout when `exit` is 0.
+struct Said {
+  int exit = 0;
+  std::string text = {};
+};
+
+using Parsed = std::variant<Said, ServeOptions, CheckOptions, ExtensionSchemaOptions, ConfigSchemaOptions, SendOptions,
+                            TasksOptions, TaskOptions, EventsOptions, DemoOptions>;
+
+// `words` is the command line without the program's name.
+[[nodiscard]] Parsed parse_command_line(std::vector<std::string> words);
+
+}  // namespace agentd::cli
