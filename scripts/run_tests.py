@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNIT_SECONDS = 300
-E2E_SECONDS = 1200
+E2E_FILE_SECONDS = 240
 ENDED = re.compile(r"^\[\s+(OK|FAILED|SKIPPED)\s+\] ([\w/]+\.[\w/]+)", re.M)
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)", re.M)
 
@@ -81,32 +81,39 @@ def units(build: pathlib.Path, only: str, jobs: int) -> list[Outcome]:
 
 
 def e2e(build: pathlib.Path, patterns: list[str]) -> list[Outcome]:
-    """The node tests, run against the binary of the build folder."""
-    files = []
+    """The node tests against the binary of the build folder: one file at a time, so that one that hangs is named."""
+    outcomes = []
     for pattern in patterns:
-        found = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob(pattern))
-        if not found:
-            return [Outcome("e2e", 0, "", failed=[f"no file tests/e2e/{pattern}"])]
-        files += found
-    print(f"e2e: {len(files)} files", flush=True)
-    report = build / "tests/e2e.cases"
+        files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob(pattern))
+        if not files:
+            outcomes.append(Outcome("e2e", 0, "", failed=[f"no file tests/e2e/{pattern}"]))
+        for file in files:
+            outcomes.append(e2e_file(build, file))
+            say(outcomes[-1])
+    return outcomes
+
+
+def e2e_file(build: pathlib.Path, file: str) -> Outcome:
+    name = "e2e." + pathlib.Path(file).name.removesuffix(".test.mjs")
+    report = build / "tests" / f"{name}.cases"
     status, output, seconds = run(
         ["node", "--test", "--test-reporter=./scripts/case_reporter.mjs", f"--test-reporter-destination={report}",
-         "--test-reporter=spec", "--test-reporter-destination=stdout", *files],
-        E2E_SECONDS, cwd=ROOT, env={**os.environ, "AGENTD_BIN": str(build / "agentd")})
+         "--test-reporter=spec", "--test-reporter-destination=stdout", file],
+        E2E_FILE_SECONDS, cwd=ROOT, env={**os.environ, "AGENTD_BIN": str(build / "agentd")})
     cases = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
-    outcome = Outcome("e2e", seconds, output)
+    outcome = Outcome(name, seconds, output)
     outcome.passed = sum(case["verdict"] == "passed" for case in cases)
     outcome.skipped = sum(case["verdict"] == "skipped" for case in cases)
     outcome.failed = [case["name"] for case in cases if case["verdict"] == "failed"]
-    if status != 0 and not outcome.failed:
-        outcome.failed = [f"node --test: exit status {status}"]
-    say(outcome)
-    return [outcome]
+    if status is None:
+        outcome.failed.append(f"{file}: the test after the last one listed did not end in {E2E_FILE_SECONDS} s")
+    elif status != 0 and not outcome.failed:
+        outcome.failed = [f"{file}: node --test: exit status {status}"]
+    return outcome
 
 
 def say(outcome: Outcome) -> None:
-    line = f"{outcome.name:<12} {outcome.passed:>4} passed"
+    line = f"{outcome.name:<20} {outcome.passed:>4} passed"
     if outcome.skipped:
         line += f", {outcome.skipped} skipped"
     if outcome.failed:

@@ -25,6 +25,7 @@ export class Feed {
     this.stream = stream;
     this.events = [];
     this.goodbye = null;
+    this.over = false;
     this.seen = 0;
   }
 
@@ -37,11 +38,13 @@ export class Feed {
     return frame;
   }
 
-  // The next event, or null at the end of the stream (`goodbye` and `stream.ended` say which end).
+  // The next event, or null once at the end of the stream (`goodbye` and `stream.ended` say which end). Reading past
+  // the end throws, so that no loop waits for ever for an event of a stream that was cut.
   async next(ms) {
+    assert.equal(this.over, false, `the feed has ended (${this.stream.ended}) after ${this.events.length} events`);
     const frame = await this.#frame(ms);
+    this.over = frame === null || frame.goodbye !== undefined;
     if (frame === null) return null;
-    assert.equal(this.goodbye, null, 'nothing comes after goodbye');
     assert.equal(frame.hello, undefined, 'one hello only');
     if (frame.goodbye) {
       this.goodbye = frame.goodbye;
@@ -81,8 +84,10 @@ export class Feed {
 
   // Reads to the end of the stream: "clean" or "cut".
   async drain(ms) {
-    while (await this.next(ms));
-    return this.stream.end(ms);
+    while (!this.over) await this.next(ms);
+    const ended = await this.stream.end(ms);
+    assert.equal(this.stream.queue.length, 0, 'nothing comes after goodbye');
+    return ended;
   }
 
   of(kind, condition = () => true) {

@@ -10,21 +10,24 @@ import { eventually, seeded } from './processes.mjs';
 const ring = (events) => ({ config: { a2a: { events: { ring: events } } } });
 const keys = (events) => events.map(({ seq, kind }) => `${seq} ${kind}`);
 
-// Sends messages, eight at a time, until `enough()`.
-async function load(daemon, enough) {
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    while (!enough()) await daemon.send('hello');
-  }));
+// Runs `body` while eight clients send messages, one after the other each.
+async function underLoad(daemon, body) {
+  let over = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!over) await daemon.send('hello');
+  });
+  try {
+    await body();
+  } finally {
+    over = true;
+    await Promise.all(clients);
+  }
 }
 
+// Makes at least `count` events, one message at a time, and reads none of them: a small ring outruns a reader.
 async function makeEvents(daemon, count) {
-  const feed = await daemon.feed({ fromSeq: (await newest(daemon)) });
-  let done = false;
-  const loading = load(daemon, () => done);
-  while (feed.events.length < count) await feed.next();
-  done = true;
-  await loading;
-  feed.close();
+  const from = await newest(daemon);
+  while (await newest(daemon) < from + count) await daemon.send('hello');
 }
 
 async function newest(daemon) {
@@ -63,19 +66,17 @@ test('feed_cut_resume_exactly_once', { timeout: 60_000 }, async (t) => {
   const cuts = Number(process.env.AGENTD_E2E_CUTS ?? 60);
   const events = [];
   let cursor = 0;
-  let made = 0;
-  const loading = load(daemon, () => made >= cuts);
-  while (made < cuts) {
-    // Any byte may be the last one: inside a frame, between two, in the middle of a character.
-    const cutAfter = 300 + Math.floor(random() * 60_000);
-    const feed = await daemon.feed({ fromSeq: cursor, reader: { cutAfter } });
-    assert.equal(feed.hello.resync, false);
-    assert.equal(await feed.drain(30_000), 'cut');
-    events.push(...feed.events);
-    cursor = feed.cursor;
-    made += 1;
-  }
-  await loading;
+  await underLoad(daemon, async () => {
+    for (let made = 0; made < cuts; ++made) {
+      // Any byte may be the last one: inside a frame, between two, in the middle of a character.
+      const cutAfter = 300 + Math.floor(random() * 60_000);
+      const feed = await daemon.feed({ fromSeq: cursor, reader: { cutAfter } });
+      assert.equal(feed.hello.resync, false);
+      assert.equal(await feed.drain(30_000), 'cut');
+      events.push(...feed.events);
+      cursor = feed.cursor;
+    }
+  });
   const last = await daemon.feed({ fromSeq: cursor });
   await last.untilSeq(last.hello.seq);
   events.push(...last.events);
@@ -178,15 +179,9 @@ test('feed_lagging_reader_told', { timeout: 60_000 }, async (t) => {
   const steady = await daemon.feed();
   const lagging = await daemon.feed();
   lagging.stream.pause();
-  let done = false;
-  const loading = load(daemon, () => done);
-  let bytes = 0;
-  while (steady.events.length < 5_000 || bytes < 4 * 1024 * 1024) {
-    await steady.next();
-    bytes = steady.stream.bytes;
-  }
-  done = true;
-  await loading;
+  await underLoad(daemon, async () => {
+    while (steady.events.length < 5_000 || steady.stream.bytes < 4 * 1024 * 1024) await steady.next();
+  });
   lagging.stream.resume();
   assert.equal(await lagging.drain(), 'cut', 'ended without the final chunk');
   assert.equal(lagging.goodbye, null);
