@@ -13,7 +13,8 @@ export CCACHE_NOHASHDIR := 1
 export JOBS
 export ASAN_SYMBOLIZER_PATH := /usr/bin/llvm-symbolizer-19
 export UBSAN_OPTIONS := print_stacktrace=1
-export TSAN_OPTIONS := external_symbolizer_path=$(ASAN_SYMBOLIZER_PATH)
+# A daemon with a race ends at once, and with it the test that met it.
+export TSAN_OPTIONS := halt_on_error=1:external_symbolizer_path=$(ASAN_SYMBOLIZER_PATH)
 
 # $(call configure,<preset>,<options>): again when the presets have changed; Ninja sees to the rest.
 configure = [ build/$(1)/build.ninja -nt CMakePresets.json -a -z "$(2)" ] || \
