@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   using namespace agentd;
   return cli::run_cli(
       argc, argv,
-      {.serve = [](const cli::ServeOptions& options) { return daemon::serve(options.config); },
+      {.serve = [](const cli::ServeOptions& options) { return daemon::serve(options.config, options.edges); },
        .check = [](const cli::CheckOptions& options) { return daemon::check(options.config, options.json); },
        .extension_schema = [](const std::string& name) { return daemon::print_extension_schema(name); },
        .config_schema =

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/descriptor.h"
 #include "cli/answer.h"
 #include "cli/fields.h"
 
@@ -20,20 +21,6 @@ constexpr std::size_t kMaxName = 120;
 constexpr int kMaxSameName = 1000;
 
 std::string reason() { return std::strerror(errno); }
-
-class Descriptor final {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string numbered(const std::string& name, int number) {
   if (number == 1) return name;

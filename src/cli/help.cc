@@ -22,12 +22,13 @@ Exit codes:
   130  interrupted by Ctrl-C
 
 Environment:
-  AGENTD_URL    the daemon that send, tasks and events talk to
-  AGENTD_TOKEN  the bearer token that they send
-  NO_COLOR      no colours)"};
+  AGENTD_CONFIG  the configuration file of serve and check
+  AGENTD_URL     the daemon that send, tasks and events talk to
+  AGENTD_TOKEN   the bearer token that they send
+  NO_COLOR       no colours)"};
 
 const Help kServeHelp{.about = "Runs the daemon in the foreground until SIGTERM or Ctrl-C.",
-                      .usage = "serve [-c FILE]",
+                      .usage = "serve [-c FILE] [--edges N]",
                       .examples = R"(Examples:
   agentd serve                     the defaults: http://127.0.0.1:8420, a scripted model
   agentd serve -c agentd.yaml)"};

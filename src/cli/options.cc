@@ -118,6 +118,10 @@ Parsed parse_serve(Words words) {
   ServeOptions options;
   Grammar grammar("serve", kServeHelp);
   add_config(grammar, options.config);
+  grammar.app()
+      .add_option("--edges", options.edges, "Threads that serve connections, 1 to 64 (default: the cores, at most 4)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64).description(""));
   auto parsed = grammar.parse(std::move(words), 0, 0);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
   return options;

@@ -27,6 +27,8 @@ Said said(std::vector<std::string> words) {
 TEST(Options, ServeIsMeantByAConfigurationAlone) {
   EXPECT_EQ(parsed<ServeOptions>({"-c", "a.yaml"}).config, "a.yaml");
   EXPECT_EQ(parsed<ServeOptions>({"serve", "--config=a.yaml"}).config, "a.yaml");
+  EXPECT_EQ(parsed<ServeOptions>({"serve", "--edges", "2"}).edges, 2U);
+  EXPECT_NE(said({"serve", "--edges", "0"}).text.find("--edges"), std::string::npos);
   EXPECT_EQ(parsed<CheckOptions>({"check", "a.yaml"}).config, "a.yaml");
   EXPECT_EQ(parsed<ExtensionSchemaOptions>({"--extension-schema", "events"}).name, "events");
   parsed<ConfigSchemaOptions>({"--config-schema"});

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "config/environment.h"
 
 namespace agentd::config {
@@ -24,27 +25,12 @@ std::unexpected<Error> unreadable(std::string_view why) {
   return fail(Code::kConfig, fmt::format("the file cannot be read: {}", why));
 }
 
-class Descriptor final {
- public:
-  // Non-blocking, so that a pipe without a writer is refused and not waited for.
-  explicit Descriptor(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 // The bytes of a regular file, whose mode is checked on what was opened and not on what the name means later.
 Result<std::string> read_bytes(const std::string& path, std::size_t most, mode_t forbidden) {
-  const Descriptor file(path);
+  // Non-blocking, so that a pipe without a writer is refused and not waited for.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about{};
-  if (file.get() < 0 || ::fstat(file.get(), &about) != 0) return unreadable(std::strerror(errno));
+  if (!file || ::fstat(file.get(), &about) != 0) return unreadable(std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return unreadable("it is not a regular file");
   if ((about.st_mode & forbidden) != 0) {
     return fail(Code::kConfig, "the file is open to every user of this machine: take that away with chmod o-rwx");

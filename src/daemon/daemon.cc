@@ -1,15 +1,19 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "access/access.h"
 #include "base/log.h"
+#include "base/quota.h"
 #include "base/version.h"
 #include "daemon/core.h"
 #include "daemon/edge.h"
@@ -23,6 +27,8 @@ constexpr int kCannotServe = 1;
 constexpr int kBadConfiguration = 2;
 constexpr std::int64_t kDrainPatienceMs = 3'000;
 constexpr std::int64_t kCloseGraceMs = 1'000;
+constexpr unsigned kMostEdges = 4;         // by default
+constexpr rlim_t kOtherDescriptors = 256;  // beside those of connections
 
 void print_faults(const std::vector<Fault>& faults) {
   for (const Fault& fault : faults) fmt::print(stderr, "{}\n", to_string(fault));
@@ -89,6 +95,17 @@ Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config:
   return out;
 }
 
+// As many as this process may have descriptors for, which it asks the system for first: the usual 1,024 are an old
+// default for programs that use select(). The children, whose nursery is there by now, keep that.
+std::size_t connection_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return http::ServerLimits().connections;
+  const rlimit most{.rlim_cur = files.rlim_max, .rlim_max = files.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &most) == 0) files = most;
+  const rlim_t left = files.rlim_cur > 2 * kOtherDescriptors ? files.rlim_cur - kOtherDescriptors : files.rlim_cur / 2;
+  return std::min<std::size_t>(left, http::ServerLimits().connections);
+}
+
 feed::Options feed_options(const config::Snapshot& config) {
   return {.ring_events = config.a2a.events.ring,
           .ring_bytes = config.a2a.events.ring_bytes,
@@ -100,7 +117,8 @@ feed::Options feed_options(const config::Snapshot& config) {
 // whose last answers are posted to it; the edge comes last, and so is gone before what it asks.
 class Life final {
  public:
-  Life(const Setup& setup, std::unique_ptr<store::Store> store, std::uint64_t reserved, const std::string& url)
+  Life(const Setup& setup, unsigned edges, std::unique_ptr<store::Store> store, std::uint64_t reserved,
+       const std::string& url)
       : config_(setup.config),
         store_(std::move(store)),
         feed_(
@@ -110,18 +128,28 @@ class Life final {
         access_(config_),
         facts_(card_facts(setup, url)),
         pages_(public_pages(facts_)),
-        edge_(clock_, {.core = loop_,
-                       .service = core_.service(),
-                       .commands = core_.commands(),
-                       .feed = feed_,
-                       .access = access_,
-                       .config = config_,
-                       .pages = pages_,
-                       .declared = facts_.declared,
-                       .rpc_prefix = path_of(url),
-                       .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }}),
+        edges_(edges, clock_,
+               {.core = loop_,
+                .service = core_.service(),
+                .commands = core_.commands(),
+                .feed = feed_,
+                .access = access_,
+                .config = config_,
+                .streams = streams_,
+                .pages = pages_,
+                .declared = facts_.declared,
+                .rpc_prefix = path_of(url),
+                .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }},
+               {.connections = connection_limit()}),
         signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { drain(number); }) {
-    feed_.on_push([this] { edge_.feed_moved(); });
+    feed_.on_push([this] {
+      if (std::exchange(announced_, true)) return;
+      // At the end of the turn, so that all that is pushed in one wakes an edge once.
+      loop_.post([this] {
+        announced_ = false;
+        edges_.feed_moved();
+      });
+    });
   }
 
   [[nodiscard]] Status load() { return core_.load(); }
@@ -130,7 +158,7 @@ class Life final {
     Json urls = Json::array();
     for (const auto& listener : listeners) urls.push_back(listener->url());
     loop_.post([this] { core_.start(); });
-    edge_.start(std::move(listeners));
+    edges_.start(std::move(listeners));
     log::info("listening", {{"url", urls.front()},
                             {"urls", urls},
                             {"pid", ::getpid()},
@@ -147,7 +175,7 @@ class Life final {
  private:
   void drain(int number) {
     const char* reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
-    core_.drain(reason, kDrainPatienceMs, [this] { edge_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
+    core_.drain(reason, kDrainPatienceMs, [this] { edges_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
   }
 
   [[nodiscard]] Json extended_card(const access::Caller& caller) const {
@@ -167,11 +195,13 @@ class Life final {
   const access::Access access_;
   const a2a::CardFacts facts_;
   const wire::Pages pages_;
-  Edge edge_;
+  Quota streams_;
+  Edges edges_;
+  bool announced_ = false;  // the edges will be told of the new events
   const net::Signals signals_;
 };
 
-int run(const Setup& setup) {
+int run(const Setup& setup, unsigned edges) {
   const config::Snapshot& config = setup.config;
   auto listeners = open_listeners(config);
   if (!listeners) return cannot_serve(listeners.error().message);
@@ -179,7 +209,8 @@ int run(const Setup& setup) {
   if (!store) return cannot_serve(store.error().message);
   const auto reserved = (*store)->reserved_seq();
   if (!reserved) return cannot_serve(reserved.error().message);
-  Life life(setup, std::move(*store), *reserved,
+  if (edges == 0) edges = std::clamp(std::thread::hardware_concurrency(), 1U, kMostEdges);
+  Life life(setup, edges, std::move(*store), *reserved,
             config.a2a.url.empty() ? listeners->front()->url() + "/" : config.a2a.url);
   if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);
   life.run(std::move(*listeners));
@@ -188,7 +219,7 @@ int run(const Setup& setup) {
 
 }  // namespace
 
-int serve(const std::string& config_file) {
+int serve(const std::string& config_file, unsigned edges) {
   std::signal(SIGPIPE, SIG_IGN);
   auto setup = load_setup(config_file);
   if (!setup) {
@@ -196,7 +227,7 @@ int serve(const std::string& config_file) {
     return kBadConfiguration;
   }
   configure_log(setup->config);
-  return run(*setup);
+  return run(*setup, edges);
 }
 
 int check(const std::string& config_file, bool json) {

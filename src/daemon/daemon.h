@@ -6,8 +6,9 @@
 namespace agentd::daemon {
 
 // Runs until SIGTERM, SIGINT or SIGHUP, which drain it. Returns the exit code: 0, 1 when it cannot serve (port, store), 2
-// for faults of the configuration. Everything it has to say goes to stderr.
-[[nodiscard]] int serve(const std::string& config_file);
+// for faults of the configuration. Everything it has to say goes to stderr. `edges`: threads that serve connections; 0 for
+// one for each core, at most 4.
+[[nodiscard]] int serve(const std::string& config_file, unsigned edges);
 
 // Says what is wrong with a configuration, all of it. Returns 0 or 2.
 [[nodiscard]] int check(const std::string& config_file, bool json);

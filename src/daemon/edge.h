@@ -1,6 +1,10 @@
-// Edge: one thread with its loop, HTTP server and gateway.
+// Edge: one thread with its loop, HTTP server and gateway. Edges: all of them, behind the same listeners.
 //
-// start() is for the thread that made it; feed_moved() and shut_down() for any.
+//   listener --accept--> edge 0 --in turn--> edge 0, edge 1, …      core --feed_moved()--> every edge
+//
+// Connections are dealt out by hand and not by SO_REUSEPORT, with which a second daemon could listen on the same
+// port unnoticed.
+// start() is for the thread that made them; feed_moved() and shut_down() for any.
 #pragma once
 
 #include <functional>
@@ -9,6 +13,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/quota.h"
 #include "http/server.h"
 #include "net/listener.h"
 #include "net/loop.h"
@@ -18,10 +24,14 @@ namespace agentd::daemon {
 
 class Edge final {
  public:
-  Edge(const Clock& clock, wire::GatewayParts parts);
+  using Accepted = std::function<void(Descriptor, net::Peer)>;
+
+  Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::ServerLimits limits);
   ~Edge();
 
-  void start(std::vector<std::unique_ptr<net::Listener>> listeners);
+  void serve(std::unique_ptr<net::Listener> listener, Accepted accepted);  // before start()
+  void start(const std::string& name);
+  void adopt(Descriptor fd, net::Peer peer);  // any thread
   void feed_moved() { gateway_.feed_moved(); }
   // Stops accepting, lets answers out, closes the streams; then calls `done` on the edge's thread.
   void shut_down(std::int64_t grace_ms, std::function<void()> done);
@@ -31,6 +41,21 @@ class Edge final {
   wire::Gateway gateway_;
   http::Server server_;
   std::thread thread_;
+};
+
+class Edges final {
+ public:
+  Edges(unsigned count, const Clock& clock, const wire::GatewayParts& parts, http::ServerLimits limits);
+  ~Edges() { edges_.front().reset(); }  // first, because it deals out to the others
+
+  void start(std::vector<std::unique_ptr<net::Listener>> listeners);
+  void feed_moved();
+  void shut_down(std::int64_t grace_ms, std::function<void()> done);  // `done` once, on some edge's thread
+
+ private:
+  Quota connections_;     // outlives the edges
+  std::size_t next_ = 0;  // to whom the next connection goes; of the first edge's thread
+  std::vector<std::unique_ptr<Edge>> edges_;
 };
 
 }  // namespace agentd::daemon

@@ -118,6 +118,29 @@ Window Feed::window() const {
   return ring_.window();
 }
 
+void Feed::news_since(std::uint64_t seq, News& out) const {
+  out.for_everybody = false;
+  out.owners.clear();
+  {
+    const MutexLock lock(mutex_);
+    const Window window = ring_.window();
+    out.through = window.newest;
+    if (seq + 1 < window.oldest) {
+      out.for_everybody = true;
+      return;
+    }
+    for (const Ring::Slot& slot : ring_.from(seq + 1)) {
+      if (slot.tag == kTagAll) out.for_everybody = true;
+      // Those of one owner come one after the other, most of the time.
+      const bool owned = slot.tag != kTagAll && slot.tag != kTagOperators;
+      if (owned && (out.owners.empty() || out.owners.back() != slot.tag)) out.owners.push_back(slot.tag);
+    }
+  }
+  std::ranges::sort(out.owners);
+  const auto repeated = std::ranges::unique(out.owners);
+  out.owners.erase(repeated.begin(), repeated.end());
+}
+
 std::uint64_t Feed::evicted() const {
   const MutexLock lock(mutex_);
   return ring_.evicted();

@@ -15,8 +15,10 @@
 // feed goes on and logs it: the clock in first_seq() still keeps the next life clear of this one.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -51,6 +53,13 @@ using ReserveBlock = std::function<agentd::Status(std::uint64_t end)>;
 // life can have reached by the clock.
 [[nodiscard]] std::uint64_t first_seq(std::uint64_t reserved_end, std::int64_t wall_ms);
 
+// Whom the events past some number concern. Operators are concerned by all of them.
+struct News {
+  std::uint64_t through = 0;          // the newest number
+  bool for_everybody = false;         // or it is no longer known for whom
+  std::vector<OwnerTag> owners = {};  // each once
+};
+
 class Feed {
  public:
   // Reserves the first block. `clock` outlives the feed.
@@ -82,6 +91,8 @@ class Feed {
   [[nodiscard]] bool introspection() const;
 
   [[nodiscard]] Window window() const;
+  // Replaces `out` by what has come past `seq`, which is at most the newest number. Cost: that of its events.
+  void news_since(std::uint64_t seq, News& out) const;
   [[nodiscard]] std::uint64_t evicted() const;                       // events that have left the ring, for metrics
   [[nodiscard]] const Options& options() const { return options_; }  // as they were given
 
@@ -113,6 +124,8 @@ struct Interest {
   Viewer viewer;
   bool annotations = false;
   KindSet kinds = KindSet::all();
+  // Becomes true, before the next push, when the viewer may no longer read (events.md section 8). None: never.
+  std::shared_ptr<const std::atomic<bool>> revoked = nullptr;
 };
 
 // One reader of the feed: a cursor, and the rules for what may be read past it. Confined to one edge thread;
@@ -123,6 +136,7 @@ class Subscription {
     std::vector<FramePtr> frames;  // visible, in order
     std::uint64_t through = 0;     // once all frames are sent, everything up to here is accounted for
     bool lagged = false;           // the ring has evicted past the cursor: end the stream, say nothing
+    bool revoked = false;          // nothing more may be read: end the stream, say goodbye
   };
 
   Subscription(const Feed& feed, Interest interest, std::uint64_t from_seq);
@@ -139,6 +153,7 @@ class Subscription {
   [[nodiscard]] std::string goodbye(std::string_view reason) const;
 
   [[nodiscard]] const Interest& interest() const { return interest_; }
+  [[nodiscard]] bool revoked() const { return interest_.revoked && interest_.revoked->load(); }
 
  private:
   [[nodiscard]] bool admits(const Ring::Slot& slot, bool introspection) const;

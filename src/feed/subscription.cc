@@ -49,6 +49,11 @@ Subscription::Batch Subscription::peek(std::size_t max_bytes) const {
   batch.through = cursor_;
   std::size_t bytes = 0;
   const MutexLock lock(feed_.mutex_);
+  // Asked under the lock: whoever sees an event that was pushed after the revocation sees the revocation too.
+  if (revoked()) {
+    batch.revoked = true;
+    return batch;
+  }
   if (cursor_ + 1 < feed_.ring_.window().oldest) {
     batch.lagged = true;
     return batch;

@@ -1,7 +1,6 @@
 #include "http/connection.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -20,12 +19,13 @@ constexpr std::size_t kLingerBytes = 8U << 20U;
 
 }  // namespace
 
-Connection::Connection(Edge& edge, int fd, net::Peer peer, std::size_t place)
+Connection::Connection(Edge& edge, Descriptor fd, net::Peer peer, std::size_t place, Quota::Place admission)
     : edge_(edge),
-      fd_(fd),
+      fd_(std::move(fd)),
       place_(place),
       peer_(std::move(peer)),
-      watch_(std::in_place, edge.loop, fd),
+      admission_(std::move(admission)),
+      watch_(std::in_place, edge.loop, fd_.get()),
       deadline_(edge.deadlines, [this] { deadline_missed(); }) {}
 
 Connection::~Connection() = default;
@@ -53,15 +53,16 @@ void Connection::close() {
   state_ = State::kClosed;
   watch_.reset();
   deadline_.clear();
-  ::close(fd_);
+  fd_.reset();
   edge_.forget(*this);
+  admission_.give_back();
   stream_.reset();
   if (const auto open = open_.lock()) open->abandon();
 }
 
 void Connection::readable() {
   awaits_input_ = false;
-  const auto count = ::recv(fd_, edge_.input.data(), edge_.input.size(), MSG_DONTWAIT);
+  const auto count = ::recv(fd_.get(), edge_.input.data(), edge_.input.size(), MSG_DONTWAIT);
   if (count > 0) {
     received({edge_.input.data(), static_cast<std::size_t>(count)});
   } else if (count == 0) {

@@ -33,7 +33,8 @@ class Edge;
 
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Edge& edge, int fd, net::Peer peer, std::size_t place);
+  // `admission` is empty for one that is over the cap, and will be turned away.
+  Connection(Edge& edge, Descriptor fd, net::Peer peer, std::size_t place, Quota::Place admission);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -74,6 +75,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void answer(const Response& response, bool keep_alive);
   void answered(bool keep_alive);
   void write_out();
+  void limit_kernel(StreamLimits limits);
   void wait_writable();
   void writable();
   void send_stream();
@@ -82,9 +84,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void sent_of_out(std::size_t bytes);
 
   Edge& edge_;
-  const int fd_;
+  Descriptor fd_;
   std::size_t place_;  // among the edge's connections
   net::Peer peer_;
+  Quota::Place admission_;
   std::optional<net::Watch> watch_;
   Deadline deadline_;
   std::string in_;   // received, not consumed

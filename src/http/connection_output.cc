@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <iterator>
 #include <utility>
 
@@ -58,7 +61,7 @@ void Connection::answered(bool keep_alive) {
 void Connection::write_out() {
   if (!out_.empty()) {
     iovec piece = {.iov_base = out_.data() + sent_, .iov_len = out_.size() - sent_};
-    const auto sent = send_pieces(fd_, {&piece, 1});
+    const auto sent = send_pieces(fd_.get(), {&piece, 1});
     if (sent < 0) return close();
     if (sent > 0) phase_ = Phase::kNone;
     sent_of_out(static_cast<std::size_t>(sent));
@@ -66,7 +69,7 @@ void Connection::write_out() {
   }
   if (state_ != State::kLingering) return;
   if (ended_) return close();
-  ::shutdown(fd_, SHUT_WR);
+  ::shutdown(fd_.get(), SHUT_WR);
 }
 
 void Connection::sent_of_out(std::size_t bytes) {
@@ -104,13 +107,20 @@ void Connection::stream(const Response& head, std::shared_ptr<StreamSource> sour
     answered(keep_alive_);
     if (!serving_) serve();
   } else {
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &kStreamSendBuffer, sizeof kStreamSendBuffer);
+    limit_kernel(limits);
     stream_.emplace(std::move(source), limits, http10_ ? Chunked::kNo : Chunked::kYes);
     open_.reset();
     state_ = State::kStreaming;
     edge_.ready(*this);
   }
   if (!serving_) settle();
+}
+
+// What the kernel holds for the reader of a stream, and how long it tries to bring that to one that has vanished.
+void Connection::limit_kernel(StreamLimits limits) {
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDBUF, &kStreamSendBuffer, sizeof kStreamSendBuffer);
+  const auto patience = static_cast<unsigned>(std::min<std::int64_t>(limits.write_timeout_ms, INT_MAX));
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
 }
 
 void Connection::wake() {
@@ -120,7 +130,9 @@ void Connection::wake() {
 // One send: 64 KB at most, so that a turn of the loop belongs to all. What is left is for the next turn, or
 // for when the socket takes more.
 void Connection::send_stream() {
-  if (stream_->source().state() == StreamSource::State::kCut) return close();
+  const auto state = stream_->source().state();
+  if (state == StreamSource::State::kCut) return close();
+  if (state == StreamSource::State::kRevoked && (blocked_ || stream_->in_event())) return close();
   if (blocked_) return;
   Gather& gather = edge_.gather;
   gather.clear();
@@ -131,7 +143,7 @@ void Connection::send_stream() {
     if (stream_->taken(0, edge_.peeked) > 0) return edge_.ready(*this);
     return stream_idle();
   }
-  const auto sent = send_pieces(fd_, gather.pieces());
+  const auto sent = send_pieces(fd_.get(), gather.pieces());
   if (sent < 0) return close();
   if (sent > 0) {
     phase_ = Phase::kNone;
@@ -151,7 +163,8 @@ void Connection::stream_idle() {
   switch (source.state()) {
     case StreamSource::State::kCut: return close();
     case StreamSource::State::kFinished: return end_stream(true);
-    case StreamSource::State::kOpen: break;
+    case StreamSource::State::kOpen:
+    case StreamSource::State::kRevoked: break;
   }
   if (edge_.draining()) return end_stream(false);
   if (!std::exchange(comment_due_, false)) return;

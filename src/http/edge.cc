@@ -1,7 +1,5 @@
 #include "http/edge.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace agentd::http {
@@ -13,10 +11,12 @@ constexpr std::size_t kRefusedPolitely = 64;
 
 }  // namespace
 
-Edge::Edge(net::Loop& loop_of_edge, const Clock& clock_of_edge, Handler& handler_of_edge, ServerLimits limits_of_edge)
+Edge::Edge(net::Loop& loop_of_edge, const Clock& clock_of_edge, Handler& handler_of_edge, Quota& quota_of_server,
+           ServerLimits limits_of_edge)
     : loop(loop_of_edge),
       clock(clock_of_edge),
       handler(handler_of_edge),
+      quota(quota_of_server),
       limits(limits_of_edge),
       deadlines(loop_of_edge, clock_of_edge) {}
 
@@ -25,15 +25,19 @@ Edge::~Edge() {
   cut_all();
 }
 
-void Edge::open(int fd, net::Peer peer) {
-  if (draining_ || size() >= limits.connections + kRefusedPolitely) {
-    ::close(fd);
-    return;
-  }
-  const bool full = size() >= limits.connections;
-  auto connection = std::make_shared<Connection>(*this, fd, std::move(peer), size());
+void Edge::open(Descriptor fd, net::Peer peer) {
+  if (draining_) return;
+  const bool of_this_machine = peer.loopback || peer.uid >= 0;
+  auto admission = quota.take(
+      peer.address,
+      {.all = limits.connections, .per_key = of_this_machine ? limits.connections : limits.connections_per_source});
+  if (!admission && turned_away_ == kRefusedPolitely) return;
+  const bool full = !admission;
+  auto connection = std::make_shared<Connection>(*this, std::move(fd), std::move(peer), size(),
+                                                 full ? Quota::Place() : std::move(*admission));
   connections_.push_back(connection);
   if (full) {
+    ++turned_away_;
     connection->turn_away();
   } else {
     connection->start();
@@ -68,6 +72,7 @@ void Edge::take_turns() {
 }
 
 void Edge::forget(Connection& connection) {
+  if (!connection.admission_) --turned_away_;
   auto& place = connections_[connection.place_];
   closed_.push_back(std::exchange(place, std::move(connections_.back())));
   if (place) place->place_ = connection.place_;

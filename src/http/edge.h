@@ -20,12 +20,12 @@ namespace agentd::http {
 
 class Edge final : public std::enable_shared_from_this<Edge> {
  public:
-  Edge(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits);
+  Edge(net::Loop& loop, const Clock& clock, Handler& handler, Quota& quota, ServerLimits limits);
   ~Edge();
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
-  void open(int fd, net::Peer peer);
+  void open(Descriptor fd, net::Peer peer);
   // Calls the connection's turn() once in the next turn of the loop, however often this is called until then.
   void ready(Connection& connection);
   // It is closed. Keeps it until the next turn of the loop.
@@ -41,6 +41,7 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   net::Loop& loop;
   const Clock& clock;
   Handler& handler;
+  Quota& quota;  // of connections
   const ServerLimits limits;
   Deadlines deadlines;
   DateText date;
@@ -55,7 +56,8 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   std::vector<std::shared_ptr<Connection>> connections_;  // each knows its place
   std::vector<std::shared_ptr<Connection>> ready_;
   std::vector<std::shared_ptr<Connection>> closed_;
-  std::size_t first_ = 0;  // who is first in a turn rotates: the last of many waits for all the others
+  std::size_t turned_away_ = 0;  // of connections_: over the cap
+  std::size_t first_ = 0;        // who is first in a turn rotates: the last of many waits for all the others
   bool turn_posted_ = false;
   bool draining_ = false;
   std::function<void()> empty_;

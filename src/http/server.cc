@@ -11,25 +11,26 @@ Response Handler::refusal(int status, std::string_view reason) {
 }
 
 struct Server::Impl {
-  Impl(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits)
-      : edge(std::make_shared<Edge>(loop, clock, handler, limits)), grace(loop) {}
+  Impl(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits)
+      : edge(std::make_shared<Edge>(loop, clock, handler, connections, limits)), grace(loop) {}
 
   std::shared_ptr<Edge> edge;
   net::Timer grace;
   std::vector<std::unique_ptr<net::Listener>> listeners;
 };
 
-Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits)
-    : impl_(std::make_unique<Impl>(loop, clock, handler, limits)) {}
+Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits)
+    : impl_(std::make_unique<Impl>(loop, clock, handler, connections, limits)) {}
 
 Server::~Server() = default;
 
-void Server::serve(std::unique_ptr<net::Listener> listener) {
-  listener->start(impl_->edge->loop, [this](int fd, net::Peer peer) { adopt(fd, std::move(peer)); });
+void Server::serve(std::unique_ptr<net::Listener> listener, std::function<void(Descriptor, net::Peer)> accepted) {
+  if (!accepted) accepted = [this](Descriptor fd, net::Peer peer) { adopt(std::move(fd), std::move(peer)); };
+  listener->start(impl_->edge->loop, std::move(accepted));
   impl_->listeners.push_back(std::move(listener));
 }
 
-void Server::adopt(int fd, net::Peer peer) { impl_->edge->open(fd, std::move(peer)); }
+void Server::adopt(Descriptor fd, net::Peer peer) { impl_->edge->open(std::move(fd), std::move(peer)); }
 
 void Server::shut_down(std::int64_t grace_ms, std::function<void()> done) {
   for (const auto& listener : impl_->listeners) listener->close();

@@ -1,7 +1,8 @@
 // Server: HTTP/1.1 on the connections of one loop: strict parsing, keep-alive, answers, and event streams.
 //
 // Confined to its loop's thread (one edge). Bounds: header 32 KiB, 100 fields and 10 s to arrive; body 2 MiB;
-// idle keep-alive 60 s; connections capped (over the cap: 503 at once). Smuggling shapes are 400 and close:
+// idle keep-alive 60 s; connections capped in all and per address (over the cap: 503 at once, and nobody else
+// is closed for it). Smuggling shapes are 400 and close:
 // Transfer-Encoding other than chunked, Content-Length beside it, two lengths, obs-fold, missing or doubled
 // Host. One request of a connection is served at a time; pipelined ones wait in its buffer. A peer that
 // closes, or half-closes, its side is gone. A server is not destroyed from inside one of its own callbacks.
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/quota.h"
 #include "http/message.h"
 #include "net/loop.h"
 
@@ -41,6 +44,8 @@ class StreamSource {
     kOpen,
     kFinished,  // when peek has nothing more: send the final chunk, keep the connection
     kCut,       // close at once, without a final chunk: the reader has to notice
+    kRevoked,   // what the kernel does not have yet may not be sent; what peek gives from now on may. Cut when
+                // the reader would have to be sent the rest of an event first
   };
   [[nodiscard]] virtual State state() const = 0;
   // A comment for a stream that was silent for the keep-alive time (": 123\n\n"), or empty for none.
@@ -88,15 +93,18 @@ struct ServerLimits {
   std::int64_t body_timeout_ms = 30'000;  // of a request's body; and of an answer without a byte taken
   std::int64_t idle_timeout_ms = 60'000;
   std::size_t connections = 20'000;
+  std::size_t connections_per_source = 1'000;  // of an address that is not this machine's own
 };
 
 class Server final {
  public:
-  Server(net::Loop& loop, const Clock& clock, Handler& handler, ServerLimits limits = {});
+  // `connections` counts those of all the servers that share it.
+  Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits = {});
   ~Server();
 
-  void serve(std::unique_ptr<net::Listener> listener);
-  void adopt(int fd, net::Peer peer);  // one connection; the server owns the descriptor
+  // Its connections are served here, or given to `accepted`.
+  void serve(std::unique_ptr<net::Listener> listener, std::function<void(Descriptor, net::Peer)> accepted = {});
+  void adopt(Descriptor fd, net::Peer peer);  // one connection
   // Stops accepting, lets answers that are due be written, closes streams after their last whole event, then
   // calls `done`. What is not done after `grace_ms` is cut.
   void shut_down(std::int64_t grace_ms, std::function<void()> done);

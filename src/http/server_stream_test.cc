@@ -84,15 +84,23 @@ struct Streaming {
   TestServer server;
 };
 
+// One who asked for the stream and has its head.
+struct StreamReader : TestClient {
+  explicit StreamReader(const Streaming& streaming, int receive_buffer = 0)
+      : TestClient(streaming.server.port(), receive_buffer) {
+    send(get("/"));
+    header = read_header();
+  }
+  Reply header;
+};
+
 TEST(ServerStream, SendsEachEventAsOneChunkAsSoonAsItIsThere) {
   const auto queue = std::make_shared<Queue>();
   Streaming streaming(queue);
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  const auto header = client.read_header();
-  EXPECT_EQ(header.status, 200);
-  EXPECT_EQ(header.headers.at("content-type"), "text/event-stream");
-  EXPECT_EQ(header.headers.at("transfer-encoding"), "chunked");
+  StreamReader client(streaming);
+  EXPECT_EQ(client.header.status, 200);
+  EXPECT_EQ(client.header.headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(client.header.headers.at("transfer-encoding"), "chunked");
   for (const char* text : {"data: 1\n\n", "data: 2\n\n"}) {
     streaming.server.on_loop([&] {
       queue->push(text);
@@ -105,9 +113,7 @@ TEST(ServerStream, SendsEachEventAsOneChunkAsSoonAsItIsThere) {
 TEST(ServerStream, LooksAtItsSourceOncePerTurnHoweverOftenItIsWoken) {
   const auto queue = std::make_shared<Queue>();
   Streaming streaming(queue);
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming);
   streaming.server.on_loop([&] {
     queue->peeks = 0;
     for (int i = 0; i < 1000; ++i) {
@@ -140,9 +146,7 @@ TEST(ServerStream, KeepsTheConnectionAfterTheFinalChunk) {
 TEST(ServerStream, CutsWithoutAFinalChunk) {
   const auto queue = std::make_shared<Queue>();
   Streaming streaming(queue);
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming);
   streaming.server.on_loop([&] {
     queue->push("never sent");
     queue->state_now = StreamSource::State::kCut;
@@ -152,14 +156,43 @@ TEST(ServerStream, CutsWithoutAFinalChunk) {
   await(queue->closed_promise);
 }
 
+TEST(ServerStream, SendsTheLastWordOfARevokedSource) {
+  const auto queue = std::make_shared<Queue>();
+  Streaming streaming(queue);
+  StreamReader client(streaming);
+  streaming.server.on_loop([&] {
+    queue->push("goodbye");
+    queue->state_now = StreamSource::State::kRevoked;
+    streaming.wake();
+  });
+  EXPECT_EQ(client.read_chunk(), "goodbye");
+}
+
+TEST(ServerStream, CutsARevokedSourceWhoseReaderIsInTheMiddleOfAnEvent) {
+  const auto numbers = std::make_shared<Numbers>(1'000'000);
+  Streaming streaming(numbers);
+  const StreamReader stalled(streaming, 4096);
+  // A connection that is not blocked sends in every turn of the loop.
+  std::size_t before = 1;
+  std::size_t now = 0;
+  while (before != now) {
+    before = now;
+    streaming.server.on_loop([&] { now = numbers->next; });
+  }
+  streaming.server.on_loop([&] {
+    numbers->state_now = StreamSource::State::kRevoked;
+    streaming.wake();
+  });
+  await(numbers->closed_promise);
+  EXPECT_EQ(numbers->next, now);
+}
+
 TEST(ServerStream, IsByteExactToASlowReader) {
   constexpr std::size_t kEvents = 34'000;  // 50 MB
   const auto numbers = std::make_shared<Numbers>(kEvents);
   numbers->state_now = StreamSource::State::kFinished;
   Streaming streaming(numbers);
-  TestClient client(streaming.server.port(), 4096);
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming, 4096);
 
   std::string pending;
   std::size_t number = 0;
@@ -210,9 +243,7 @@ TEST(ServerStream, SendsTheCommentWhenItWasSilent) {
   const auto queue = std::make_shared<Queue>();
   queue->comment = ": 7\n\n";
   Streaming streaming(queue, {.keep_alive_ms = 20});
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.read_chunk(), ": 7\n\n");
 }
 
@@ -220,9 +251,7 @@ TEST(ServerStream, SendsWhatIsPendingInsteadOfTheComment) {
   const auto queue = std::make_shared<Queue>();
   queue->comment = ": 7\n\n";
   Streaming streaming(queue, {.keep_alive_ms = 100});
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming);
   streaming.server.on_loop([&] { queue->push("data: not woken for\n\n"); });
   EXPECT_EQ(client.read_chunk(), "data: not woken for\n\n");
   EXPECT_EQ(client.read_chunk(), ": 7\n\n");
@@ -232,9 +261,7 @@ TEST(ServerStream, TellsItsSourceThatTheReaderHasGone) {
   for (const bool by_reset : {false, true}) {
     const auto queue = std::make_shared<Queue>();
     Streaming streaming(queue);
-    TestClient client(streaming.server.port());
-    client.send(get("/"));
-    client.read_header();
+    StreamReader client(streaming);
     by_reset ? client.reset() : client.close();
     await(queue->closed_promise);
     streaming.server.on_loop([&] { streaming.wake(); });
@@ -244,9 +271,7 @@ TEST(ServerStream, TellsItsSourceThatTheReaderHasGone) {
 TEST(ServerStream, ClosesAReaderThatKeepsSending) {
   const auto queue = std::make_shared<Queue>();
   Streaming streaming(queue);
-  TestClient client(streaming.server.port());
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming);
   client.send(std::string(1U << 20U, 'x'));
   await(queue->closed_promise);
 }
@@ -298,9 +323,7 @@ TEST(ServerStream, ClosesASourceThatComesTooLate) {
 TEST(ServerStream, EndsAfterTheLastWholeEventWhenTheServerShutsDown) {
   const auto numbers = std::make_shared<Numbers>(2000);
   Streaming streaming(numbers);
-  TestClient client(streaming.server.port(), 4096);
-  client.send(get("/"));
-  client.read_header();
+  StreamReader client(streaming, 4096);
   std::promise<void> done;
   streaming.server.on_loop([&] { streaming.server.server().shut_down(60'000, [&] { done.set_value(); }); });
   for (std::size_t i = 0; i < 2000; ++i) ASSERT_EQ(client.read_chunk(), Numbers::text(i));
@@ -313,9 +336,7 @@ TEST(ServerStream, IsClosedWithItsServer) {
   const auto queue = std::make_shared<Queue>();
   {
     Streaming streaming(queue);
-    TestClient client(streaming.server.port());
-    client.send(get("/"));
-    client.read_header();
+    StreamReader client(streaming);
   }
   await(queue->closed_promise);
 }

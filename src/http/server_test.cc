@@ -1,13 +1,17 @@
 #include "http/server.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "http/test_peers.h"
@@ -280,6 +284,39 @@ TEST(Server, TurnsAwayWhatIsOverItsCap) {
   EXPECT_TRUE(server.wait_for_connections(1));
   TestClient four(server.port());
   EXPECT_EQ(four.exchange(get("/")).status, 200);
+}
+
+// A client that comes from `address`, as far as the server knows.
+TestClient client_from(TestServer& server, std::string address) {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  server.on_loop([&] { server.server().adopt(Descriptor(ends[0]), {.address = std::move(address)}); });
+  ::fcntl(ends[1], F_SETFL, 0);
+  return TestClient(Descriptor(ends[1]));
+}
+
+TEST(Server, TurnsAwayWhatIsOverTheCapOfItsAddress) {
+  TestServer server({.connections_per_source = 2});
+  TestClient one = client_from(server, "192.0.2.1");
+  TestClient two = client_from(server, "192.0.2.1");
+  EXPECT_EQ(one.exchange(get("/")).status, 200);
+  EXPECT_EQ(two.exchange(get("/")).status, 200);
+  EXPECT_EQ(client_from(server, "192.0.2.1").exchange(get("/")).status, 503);
+  EXPECT_EQ(client_from(server, "192.0.2.2").exchange(get("/")).status, 200);
+  EXPECT_EQ(one.exchange(get("/")).status, 200) << "nobody is closed for a newcomer";
+  two.close();
+  ASSERT_TRUE(server.wait_for_connections(1));
+  EXPECT_EQ(client_from(server, "192.0.2.1").exchange(get("/")).status, 200);
+}
+
+TEST(Server, ClosesWithoutAWordWhatComesToAFullServerWithMany) {
+  TestServer server({.connections = 0});
+  std::vector<std::unique_ptr<TestClient>> told;
+  for (int i = 0; i < 64; ++i) told.push_back(std::make_unique<TestClient>(server.port()));
+  ASSERT_TRUE(server.wait_for_connections(64));
+  TestClient closed(server.port());
+  EXPECT_TRUE(closed.at_end());
+  EXPECT_EQ(told.back()->read_reply().status, 503);
 }
 
 TEST(Server, LeaksNoDescriptor) {

@@ -29,6 +29,8 @@ class Stream final {
   // The kernel took the first `bytes` of what gather() added. Returns how many events that consumed.
   std::size_t taken(std::size_t bytes, std::vector<StreamEvent>& peeked);
 
+  // Whether an event has begun whose rest the kernel has not taken.
+  [[nodiscard]] bool in_event() const { return current_ != nullptr; }
   // Whether the source has more at this moment. Costs a peek.
   [[nodiscard]] bool has_more(std::vector<StreamEvent>& peeked);
   [[nodiscard]] StreamSource& source() { return *source_; }

@@ -23,7 +23,7 @@ constexpr timeval kPatience{.tv_sec = 20, .tv_usec = 0};
 
 TestServer::TestServer(ServerLimits limits) {
   Handler& handler = *this;
-  server_ = std::make_unique<Server>(loop_, clock_, handler, limits);
+  server_ = std::make_unique<Server>(loop_, clock_, handler, connections_, limits);
   auto listener = net::Listener::open("http://127.0.0.1:0");
   EXPECT_TRUE(listener.has_value());
   const std::string& url = (*listener)->url();
@@ -77,6 +77,10 @@ TestClient::TestClient(std::uint16_t port, int receive_buffer) : fd_(::socket(AF
   to.sin_port = htons(port);
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+}
+
+TestClient::TestClient(Descriptor connected) : fd_(connected.release()) {
+  ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
 }
 
 TestClient::~TestClient() { close(); }

@@ -51,6 +51,7 @@ class TestServer final : private Handler {
   void handle(std::shared_ptr<Exchange> exchange) override;
 
   SystemClock clock_;
+  Quota connections_;
   net::Loop loop_;
   std::unique_ptr<Server> server_;
   std::uint16_t port_ = 0;
@@ -65,9 +66,10 @@ struct Reply {
 };
 
 // Every wait ends after 20 s, which a test sees as the end of the connection.
-class TestClient final {
+class TestClient {
  public:
   explicit TestClient(std::uint16_t port, int receive_buffer = 0);
+  explicit TestClient(Descriptor connected);
   ~TestClient();
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;

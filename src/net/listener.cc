@@ -168,7 +168,7 @@ struct Listener::Impl {
       const int peer = ::accept4(fd, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (peer >= 0) {
         starved = false;
-        accepted(peer, peer_of(peer, address));
+        accepted(Descriptor(peer), peer_of(peer, address));
         if (fd < 0) return;  // closed by the callback
         continue;
       }
@@ -188,7 +188,7 @@ struct Listener::Impl {
 
   int fd;
   std::string url;
-  std::function<void(int, Peer)> accepted;
+  std::function<void(Descriptor, Peer)> accepted;
   std::optional<Watch> watch;
   std::optional<Timer> pause;
   bool starved = false;  // said so in the log, and accepted nothing since
@@ -205,7 +205,7 @@ Result<std::unique_ptr<Listener>> Listener::open(const std::string& url) {
   return std::unique_ptr<Listener>(new Listener(std::make_unique<Impl>(*fd, bound_url(*fd))));
 }
 
-void Listener::start(Loop& loop, std::function<void(int fd, Peer peer)> accepted) {
+void Listener::start(Loop& loop, std::function<void(Descriptor, Peer)> accepted) {
   impl_->accepted = std::move(accepted);
   impl_->watch.emplace(loop, impl_->fd);
   impl_->pause.emplace(loop);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "net/loop.h"
 
@@ -26,8 +27,8 @@ class Listener final {
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(const std::string& url);
   ~Listener();
 
-  // `accepted` owns the descriptor; it may close() this listener, but not destroy it.
-  void start(Loop& loop, std::function<void(int fd, Peer peer)> accepted);
+  // `accepted` may close() this listener, but not destroy it.
+  void start(Loop& loop, std::function<void(Descriptor, Peer)> accepted);
   void close();
   // As bound: the port chosen for port 0 filled in.
   [[nodiscard]] const std::string& url() const;

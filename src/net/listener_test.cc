@@ -65,16 +65,15 @@ TEST(Listener, SaysThatAPortIsInUse) {
 TEST(Listener, GivesNonBlockingSocketsWithoutDelayAndTheirPeer) {
   Loop loop;
   const auto listener = open_at("http://127.0.0.1:0");
-  listener->start(loop, [&](int fd, const Peer& peer) {
-    EXPECT_TRUE(::fcntl(fd, F_GETFL) & O_NONBLOCK);
-    EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
+  listener->start(loop, [&](const Descriptor& fd, const Peer& peer) {
+    EXPECT_TRUE(::fcntl(fd.get(), F_GETFL) & O_NONBLOCK);
+    EXPECT_TRUE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC);
     int no_delay = 0;
     socklen_t size = sizeof no_delay;
-    ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size);
+    ::getsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &size);
     EXPECT_NE(no_delay, 0);
     EXPECT_EQ(peer.address, "127.0.0.1");
     EXPECT_TRUE(peer.loopback);
-    ::close(fd);
     loop.stop();
   });
   const int client = connect_v4(port_of(*listener));
@@ -85,10 +84,9 @@ TEST(Listener, GivesNonBlockingSocketsWithoutDelayAndTheirPeer) {
 TEST(Listener, KnowsAMappedAddressAsLoopback) {
   Loop loop;
   const auto listener = open_at("http://[::]:0");
-  listener->start(loop, [&](int fd, const Peer& peer) {
+  listener->start(loop, [&](const Descriptor&, const Peer& peer) {
     EXPECT_EQ(peer.address, "127.0.0.1");
     EXPECT_TRUE(peer.loopback);
-    ::close(fd);
     loop.stop();
   });
   const int client = connect_v4(port_of(*listener));
@@ -104,8 +102,7 @@ TEST(Listener, AcceptsMoreThanOneTurnTakes) {
   std::vector<int> clients;
   for (int i = 0; i < kClients; ++i) clients.push_back(connect_v4(port_of(*listener)));
   int count = 0;
-  listener->start(loop, [&](int fd, const Peer&) {
-    ::close(fd);
+  listener->start(loop, [&](const Descriptor&, const Peer&) {
     if (++count == kClients) loop.stop();
   });
   loop.run();
@@ -119,9 +116,8 @@ TEST(Listener, MayBeClosedByItsCallback) {
   const int one = connect_v4(port);
   const int two = connect_v4(port);
   int count = 0;
-  listener->start(loop, [&](int fd, const Peer&) {
+  listener->start(loop, [&](const Descriptor&, const Peer&) {
     ++count;
-    ::close(fd);
     listener->close();
     loop.stop();
   });
@@ -138,9 +134,8 @@ TEST(Listener, PausesWhileOutOfDescriptorsAndGoesOnAfterwards) {
   Loop loop;
   const auto listener = open_at("http://127.0.0.1:0");
   int accepted = 0;
-  listener->start(loop, [&](int fd, const Peer&) {
+  listener->start(loop, [&](const Descriptor&, const Peer&) {
     ++accepted;
-    ::close(fd);
     loop.stop();
   });
   const int client = connect_v4(port_of(*listener));

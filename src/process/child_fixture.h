@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "net/loop.h"
 #include "process/child.h"
-#include "process/fd.h"
 
 namespace agentd::process {
 
@@ -72,7 +72,7 @@ class Fifo final {
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
-    fd_ = Fd(::open(path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    fd_ = Descriptor(::open(path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   }
   ~Fifo() {
     ::unlink(path().c_str());
@@ -98,7 +98,7 @@ class Fifo final {
 
  private:
   std::string folder_;
-  Fd fd_;
+  Descriptor fd_;
 };
 
 class ChildrenTest : public testing::Test {

@@ -12,10 +12,10 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "process/capture.h"
 #include "process/child.h"
-#include "process/fd.h"
 #include "process/nursery.h"
 #include "process/protocol.h"
 
@@ -33,7 +33,7 @@ std::unexpected<Error> no_process(int error) {
 }
 
 struct Pipe {
-  Fd ours, theirs;
+  Descriptor ours, theirs;
 };
 
 // `ours` is non-blocking and becomes the write end for kInput.
@@ -42,7 +42,7 @@ bool make_pipe(Direction direction, Pipe& pipe) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   const bool input = direction == Direction::kInput;
-  pipe = {.ours = Fd(ends[input ? 1 : 0]), .theirs = Fd(ends[input ? 0 : 1])};
+  pipe = {.ours = Descriptor(ends[input ? 1 : 0]), .theirs = Descriptor(ends[input ? 0 : 1])};
   return ::fcntl(pipe.ours.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
@@ -58,7 +58,7 @@ Result<Channels> make_channels() {
       ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
     return no_process(errno);
   }
-  made.control = {.ours = Fd(control[0]), .theirs = Fd(control[1])};
+  made.control = {.ours = Descriptor(control[0]), .theirs = Descriptor(control[1])};
   return made;
 }
 
@@ -159,7 +159,7 @@ class Child final {
 
  private:
   struct Output {
-    Fd fd;
+    Descriptor fd;
     Capture kept;
     std::optional<net::Watch> watch;
   };
@@ -240,9 +240,9 @@ class Child final {
   std::optional<ChildResult::End> ordered_;  // the end that we asked for
   int status_ = 0;                           // of waitpid
   bool ended_ = false;                       // status_ is known
-  Fd in_;
+  Descriptor in_;
   Output out_, err_;
-  Fd control_;
+  Descriptor control_;
   std::optional<net::Watch> in_watch_;  // the watches after their descriptors, so that they go first
   net::Watch control_watch_;
   net::Timer timeout_;

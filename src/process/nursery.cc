@@ -53,8 +53,8 @@ Status Nursery::start() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return fail(Code::kUnavailable, fmt::format("cannot start a process: {}", std::strerror(errno)));
   }
-  socket_ = Fd(ends[0]);
-  const Fd theirs(ends[1]);
+  socket_ = Descriptor(ends[0]);
+  const Descriptor theirs(ends[1]);
   // Blocked over the fork: no handler of the daemon may run in the copy.
   sigset_t all, before;
   sigfillset(&all);

@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "process/fd.h"
 #include "process/protocol.h"
 
 namespace agentd::process {
@@ -28,7 +28,7 @@ class Nursery final {
   [[nodiscard]] Status start();
   void end();
 
-  Fd socket_;
+  Descriptor socket_;
   pid_t pid_ = -1;
 };
 

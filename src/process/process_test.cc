@@ -99,7 +99,7 @@ TEST_F(ChildrenTest, RunInTheFolderTheyAreGiven) {
 }
 
 TEST_F(ChildrenTest, HaveThreeDescriptorsAndNoSignalBlockedOrIgnored) {
-  const Fd inheritable(::open("/dev/null", O_RDONLY));
+  const Descriptor inheritable(::open("/dev/null", O_RDONLY));
   EXPECT_EQ(run(shell("echo $(ls /proc/self/fd)")).out, "0 1 2 3\n");  // 3 is the listing's own
   ChildSpec spec;
   spec.argv = {"sed", "-n", "s/^SigBlk:\\t\\|^SigIgn:\\t//p", "/proc/self/status"};
@@ -247,7 +247,7 @@ TEST_F(ChildrenTest, LeaveNoDescriptorOpenAndNoZombie) {
 TEST_F(ChildrenTest, AreRefusedWhenThereAreNoDescriptors) {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
-  const Fd next(::dup(0));
+  const Descriptor next(::dup(0));
   const rlimit tight{.rlim_cur = static_cast<rlim_t>(next.get()) + 3, .rlim_max = before.rlim_max};
   ::setrlimit(RLIMIT_NOFILE, &tight);
   const auto started = children_->spawn(shell("true"), [](const ChildResult&) { FAIL() << "it did not start"; });

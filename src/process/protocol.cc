@@ -30,7 +30,7 @@ Status write_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
-Result<Fd> pack_command(const ChildSpec& spec) {
+Result<Descriptor> pack_command(const ChildSpec& spec) {
   const Header header{.argc = spec.argv.size(), .envc = spec.env.size()};
   std::string packed(sizeof header + slots(header) * sizeof(char*), '\0');
   std::memcpy(packed.data(), &header, sizeof header);
@@ -38,7 +38,7 @@ Result<Fd> pack_command(const ChildSpec& spec) {
   for (const auto& [name, value] : spec.env) packed.append(name).append("=").append(value).push_back('\0');
   packed.append(spec.cwd).push_back('\0');
 
-  Fd fd(::memfd_create("agentd-command", MFD_CLOEXEC));
+  Descriptor fd(::memfd_create("agentd-command", MFD_CLOEXEC));
   if (!fd) return fail(Code::kUnavailable, fmt::format("cannot start a process: {}", std::strerror(errno)));
   if (auto written = write_all(fd.get(), packed); !written) return std::unexpected(written.error());
   return fd;

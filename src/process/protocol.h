@@ -12,9 +12,9 @@
 
 #include <cstdint>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "process/child.h"
-#include "process/fd.h"
 
 namespace agentd::process {
 
@@ -34,7 +34,7 @@ struct LaunchFds {
 
 // The command in shared memory, readable without an allocation: a header, room for the two arrays that exec
 // needs, and the strings. `pack_command` expects no NUL byte in any string.
-[[nodiscard]] Result<Fd> pack_command(const ChildSpec& spec);
+[[nodiscard]] Result<Descriptor> pack_command(const ChildSpec& spec);
 
 struct Command {
   char** argv;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/ids.h"
@@ -17,59 +18,71 @@ struct Text {
 
 }  // namespace
 
-EventsStream::EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Interest interest, std::uint64_t from_seq,
-                           SseFraming framing, EventsOptions options, std::function<void()> gone)
-    : interest_(std::move(interest)),
+EventsStream::EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Readers& readers, feed::Interest interest,
+                           std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place)
+    : Reader(readers, interest.viewer),
+      readers_(readers),
       framing_(std::move(framing)),
       options_(options),
-      subscription_(feed, interest_, from_seq),
-      gone_(std::move(gone)),
+      subscription_(feed, std::move(interest), from_seq),
+      place_(std::move(place)),
       deadline_(edge) {
   const auto shortened =
       static_cast<std::int64_t>(random_u64() % static_cast<std::uint64_t>(options_.deadline_ms / 10 + 1));
   deadline_.arm(options_.deadline_ms - shortened, [this] { end("deadline"); });
 }
 
+void EventsStream::woken(std::uint64_t accounted) {
+  if (std::exchange(resting_, false)) subscription_.advance(std::max(subscription_.cursor(), accounted));
+  wake();
+}
+
 void EventsStream::wake() {
   if (wake_) wake_();
 }
 
+// While it rests, nothing between its cursor and that of the readers concerned it.
+void EventsStream::catch_up() {
+  if (resting_) subscription_.advance(std::max(subscription_.cursor(), readers_.through()));
+}
+
 void EventsStream::end(const char* reason) {
   if (phase_ == Phase::kDone || phase_ == Phase::kCut || phase_ == Phase::kGoodbye) return;
+  catch_up();
   // Hello is first, always: a stream that ends before its hello is cut, which its reader takes for what it is.
   phase_ = phase_ == Phase::kHello ? Phase::kCut : Phase::kGoodbye;
   reason_ = reason;
   wake();
 }
 
-http::StreamEvent EventsStream::own_frame(std::uint64_t id, std::string frame) const {
-  auto text = std::make_shared<Text>();
-  text->before = options_.ids ? fmt::format("id: {}\n{}", id, framing_.before) : framing_.before;
-  text->frame = std::move(frame);
-  return {.owner = text, .pieces = {text->before, text->frame, {}, framing_.after}};
-}
-
 http::StreamEvent EventsStream::event_frame(const feed::FramePtr& frame) const {
-  const auto pieces = frame->pieces(interest_.annotations);
+  const auto pieces = frame->pieces(subscription_.interest().annotations);
   if (!options_.ids) return {.owner = frame, .pieces = {framing_.before, pieces[0], pieces[1], framing_.after}};
   auto text = std::make_shared<Text>(fmt::format("id: {}\n{}", frame->seq, framing_.before), std::string(), frame);
   return {.owner = text, .pieces = {text->before, pieces[0], pieces[1], framing_.after}};
 }
 
+void EventsStream::peek_own(std::vector<http::StreamEvent>& out, std::string frame) {
+  const std::uint64_t cursor = subscription_.cursor();
+  auto text = std::make_shared<Text>();
+  text->before = options_.ids ? fmt::format("id: {}\n{}", cursor, framing_.before) : framing_.before;
+  text->frame = std::move(frame);
+  out.push_back({.owner = text, .pieces = {text->before, text->frame, {}, framing_.after}});
+  peeked_.push_back(cursor);
+}
+
 void EventsStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
   peeked_.clear();
-  if (phase_ == Phase::kHello) {
-    out.push_back(own_frame(subscription_.cursor(), subscription_.hello()));
-    peeked_.push_back(subscription_.cursor());
-    return;
-  }
-  if (phase_ == Phase::kGoodbye) {
-    out.push_back(own_frame(subscription_.cursor(), subscription_.goodbye(reason_)));
-    peeked_.push_back(subscription_.cursor());
-    return;
-  }
-  if (phase_ != Phase::kEvents) return;
+  if (subscription_.revoked()) end("revoked");
+  if (phase_ == Phase::kHello) peek_own(out, subscription_.hello());
+  if (phase_ == Phase::kEvents) peek_events(out, max_bytes);
+  if (phase_ == Phase::kGoodbye) peek_own(out, subscription_.goodbye(reason_));
+}
+
+void EventsStream::peek_events(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
+  catch_up();
   const feed::Subscription::Batch batch = subscription_.peek(max_bytes);
+  if (batch.revoked) return end("revoked");
   if (batch.lagged) {
     phase_ = Phase::kCut;
     return;
@@ -78,7 +91,8 @@ void EventsStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_byt
     out.push_back(event_frame(frame));
     peeked_.push_back(frame->seq);
   }
-  if (!peeked_.empty()) {
+  resting_ = peeked_.empty();
+  if (!resting_) {
     peeked_.back() = batch.through;
     return;
   }
@@ -99,15 +113,20 @@ void EventsStream::consume(std::size_t count) {
 
 http::StreamSource::State EventsStream::state() const {
   if (phase_ == Phase::kCut) return State::kCut;
-  return phase_ == Phase::kDone ? State::kFinished : State::kOpen;
+  if (phase_ == Phase::kDone) return State::kFinished;
+  return subscription_.revoked() ? State::kRevoked : State::kOpen;
 }
 
-std::string EventsStream::keep_alive() { return fmt::format(": {}\n\n", subscription_.cursor()); }
+std::string EventsStream::keep_alive() {
+  catch_up();
+  return fmt::format(": {}\n\n", subscription_.cursor());
+}
 
 void EventsStream::closed() {
   wake_ = nullptr;
   deadline_.cancel();
-  if (auto gone = std::exchange(gone_, nullptr)) gone();
+  leave();
+  place_.give_back();
 }
 
 }  // namespace agentd::wire

@@ -3,7 +3,8 @@
 //   hello -> events past the cursor, replayed then live -> goodbye
 //
 // It keeps a cursor and no queue. When the ring has gone past the cursor, the connection is cut without a word and the reader,
-// resuming, is told `resync`.
+// resuming, is told `resync`. When its viewer may no longer read, goodbye is the next thing that is sent, or the connection
+// is cut where that cannot be sent at once.
 // Confined to one edge thread.
 #pragma once
 
@@ -13,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "base/quota.h"
 #include "feed/feed.h"
+#include "feed/readers.h"
 #include "http/server.h"
 #include "net/loop.h"
 #include "wire/sse.h"
@@ -26,14 +29,13 @@ struct EventsOptions {
   bool follow = true;                  // false: end after the replay
 };
 
-class EventsStream final : public http::StreamSource {
+class EventsStream final : public http::StreamSource, private feed::Reader {
  public:
-  // `gone` is called once, when the stream is over, and may destroy it.
-  EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Interest interest, std::uint64_t from_seq,
-               SseFraming framing, EventsOptions options, std::function<void()> gone);
+  // `place` is kept until the stream is over.
+  EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Readers& readers, feed::Interest interest,
+               std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place);
 
   void on_ready(std::function<void()> wake) { wake_ = std::move(wake); }
-  void wake();  // there may be something new in the ring
 
   void peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) override;
   void consume(std::size_t count) override;
@@ -44,19 +46,24 @@ class EventsStream final : public http::StreamSource {
  private:
   enum class Phase : std::uint8_t { kHello, kEvents, kGoodbye, kDone, kCut };
 
-  [[nodiscard]] http::StreamEvent own_frame(std::uint64_t id, std::string frame) const;
+  void woken(std::uint64_t accounted) override;
+  void wake();
+  void catch_up();
+  void peek_events(std::vector<http::StreamEvent>& out, std::size_t max_bytes);
+  void peek_own(std::vector<http::StreamEvent>& out, std::string frame);
   [[nodiscard]] http::StreamEvent event_frame(const feed::FramePtr& frame) const;
   void end(const char* reason);
 
-  const feed::Interest interest_;
+  const feed::Readers& readers_;
   const SseFraming framing_;
   const EventsOptions options_;
   feed::Subscription subscription_;
-  std::function<void()> gone_;
+  Quota::Place place_;
   std::function<void()> wake_;
   net::Timer deadline_;
   Phase phase_ = Phase::kHello;
   const char* reason_ = "";
+  bool resting_ = false;  // all that is visible was read: the cursor is that of the readers, until one is woken
   std::vector<std::uint64_t> peeked_;  // where the cursor stands once that many events of the last peek are sent
 };
 

@@ -114,7 +114,7 @@ struct Methods {
   };
 };
 
-Gateway::Gateway(net::Loop& edge, GatewayParts parts) : edge_(edge), parts_(std::move(parts)) {}
+Gateway::Gateway(net::Loop& edge, GatewayParts parts) : edge_(edge), parts_(std::move(parts)), readers_(parts_.feed) {}
 
 Gateway::~Gateway() { mailbox_->open = false; }
 
@@ -272,10 +272,11 @@ void Gateway::subscribe_to_events(Rpc rpc) {
   if (rpc.unkept) return answer(rpc, std::unexpected(*rpc.unkept));
   const auto from = feed::validate_params(&rpc.params);
   if (!from) return answer(rpc, std::unexpected(from.error()));
-  if (const Status room = check_stream_limits(rpc.caller); !room) return answer(rpc, std::unexpected(room.error()));
-  open_events(rpc.exchange,
-              {.viewer = rpc.caller.viewer, .annotations = rpc.call.active.has(a2a::Extension::kTaskAnnotations)},
-              *from, rpc_framing(rpc.id), {.deadline_ms = parts_.config.a2a.events.deadline_ms}, rpc.echo);
+  auto place = take_stream(rpc.caller);
+  if (!place) return answer(rpc, std::unexpected(place.error()));
+  open_events(
+      rpc.exchange, {.viewer = rpc.caller.viewer, .annotations = rpc.call.active.has(a2a::Extension::kTaskAnnotations)},
+      *from, rpc_framing(rpc.id), {.deadline_ms = parts_.config.a2a.events.deadline_ms}, std::move(*place), rpc.echo);
 }
 
 void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller) {
@@ -285,42 +286,35 @@ void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access:
   }
   const auto query = read_events_query(request);
   if (!query) return exchange->respond(plain(400, query.error().message + "\n"));
-  if (const Status room = check_stream_limits(caller); !room)
-    return exchange->respond(error_response(nullptr, room.error()));
+  auto place = take_stream(caller);
+  if (!place) return exchange->respond(error_response(nullptr, place.error()));
   const a2a::Extensions active = a2a::activated(request.header_list("A2A-Extensions"), parts_.declared);
   open_events(
       exchange,
       {.viewer = caller.viewer, .annotations = active.has(a2a::Extension::kTaskAnnotations), .kinds = query->kinds},
       query->from_seq, bare_framing(),
-      {.deadline_ms = parts_.config.a2a.events.deadline_ms, .ids = true, .follow = query->follow}, a2a::echo(active));
+      {.deadline_ms = parts_.config.a2a.events.deadline_ms, .ids = true, .follow = query->follow}, std::move(*place),
+      a2a::echo(active));
 }
 
-Status Gateway::check_stream_limits(const access::Caller& caller) const {
+Result<Quota::Place> Gateway::take_stream(const access::Caller& caller) const {
   const auto& limits = parts_.config.a2a.events;
-  const auto mine = streams_of_.find(caller.viewer.principal);
-  const bool over =
-      !caller.viewer.is_operator && mine != streams_of_.end() && mine->second >= limits.max_streams_per_principal;
-  if (!over && streams_.size() < limits.max_streams) return {};
+  const std::size_t mine = caller.viewer.is_operator ? limits.max_streams : limits.max_streams_per_principal;
+  auto place = parts_.streams.take(caller.viewer.principal, {.all = limits.max_streams, .per_key = mine});
+  if (place) return std::move(*place);
   Error error{.code = Code::kRateLimited,
-              .message = over ? "you have too many open streams; close one first"
-                              : "too many streams are open on this daemon; try again later"};
+              .message = place.error() == Quota::Full::kKey
+                             ? "you have too many open streams; close one first"
+                             : "too many streams are open on this daemon; try again later"};
   error.metadata = {{"retryAfterSeconds", "5"}};
   return std::unexpected(std::move(error));
 }
 
 void Gateway::open_events(const std::shared_ptr<http::Exchange>& exchange, feed::Interest interest,
-                          std::uint64_t from_seq, SseFraming framing, EventsOptions options, const std::string& echo) {
-  const Ticket ticket = next_ticket_++;
-  const std::string principal = interest.viewer.principal;
-  auto gone = [this, ticket] {
-    const auto node = streams_.extract(ticket);
-    const auto count = streams_of_.find(node.mapped().principal);
-    if (--count->second == 0) streams_of_.erase(count);
-  };
-  auto stream = std::make_shared<EventsStream>(edge_, parts_.feed, std::move(interest), from_seq, std::move(framing),
-                                               options, std::move(gone));
-  streams_.emplace(ticket, Subscriber{principal, stream});
-  ++streams_of_[principal];
+                          std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place,
+                          const std::string& echo) {
+  auto stream = std::make_shared<EventsStream>(edge_, parts_.feed, readers_, std::move(interest), from_seq,
+                                               std::move(framing), options, std::move(place));
   stream->on_ready(
       exchange->stream(stream_head(echo), stream, {.write_timeout_ms = parts_.config.a2a.events.write_timeout_ms}));
 }
@@ -329,12 +323,7 @@ void Gateway::feed_moved() {
   if (mailbox_->moved.exchange(true)) return;
   edge_.post([this, mailbox = mailbox_] {
     mailbox->moved = false;
-    if (!mailbox->open) return;
-    // A wake-up may end a stream, which then leaves the table.
-    std::vector<std::shared_ptr<EventsStream>> awake;
-    awake.reserve(streams_.size());
-    for (const auto& [ticket, subscriber] : streams_) awake.push_back(subscriber.stream);
-    for (const auto& stream : awake) stream->wake();
+    if (mailbox->open) readers_.moved();
   });
 }
 

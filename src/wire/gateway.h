@@ -17,9 +17,11 @@
 
 #include "a2a/extensions.h"
 #include "access/access.h"
+#include "base/quota.h"
 #include "command/commands.h"
 #include "config/snapshot.h"
 #include "feed/feed.h"
+#include "feed/readers.h"
 #include "http/server.h"
 #include "net/loop.h"
 #include "runtime/service.h"
@@ -38,6 +40,7 @@ struct GatewayParts {
   const feed::Feed& feed;
   const access::Access& access;
   const config::Snapshot& config;
+  Quota& streams;  // of all edges, by principal
   const Pages& pages;
   a2a::Extensions declared;
   std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"
@@ -57,9 +60,8 @@ class Gateway final : public http::Handler {
   // Answers every request that still waits for the core: it will not be answered in this life.
   void refuse_parked(const Error& error);
 
-  // There are new events: wakes the streams, once however often it is called.
+  // There are new events: wakes the streams of those who may see them, once however often it is called.
   void feed_moved();
-  [[nodiscard]] std::size_t event_streams() const { return streams_.size(); }
 
   // One JSON-RPC request on its way.
   struct Rpc {
@@ -87,20 +89,14 @@ class Gateway final : public http::Handler {
 
   void subscribe_to_events(Rpc rpc);
   void get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
-  [[nodiscard]] Status check_stream_limits(const access::Caller& caller) const;
+  [[nodiscard]] Result<Quota::Place> take_stream(const access::Caller& caller) const;
   void open_events(const std::shared_ptr<http::Exchange>& exchange, feed::Interest interest, std::uint64_t from_seq,
-                   SseFraming framing, EventsOptions options, const std::string& echo);
-
-  struct Subscriber {
-    std::string principal;
-    std::shared_ptr<EventsStream> stream;
-  };
+                   SseFraming framing, EventsOptions options, Quota::Place place, const std::string& echo);
 
   net::Loop& edge_;
   const GatewayParts parts_;
+  feed::Readers readers_;
   std::unordered_map<Ticket, Rpc> parked_;
-  std::unordered_map<Ticket, Subscriber> streams_;
-  std::unordered_map<std::string, std::size_t> streams_of_;  // principal -> open streams
   Ticket next_ticket_ = 1;
   // Shared with the work that feed_moved posts, which may run when the gateway has gone.
   struct Mailbox {
