@@ -10,7 +10,7 @@ declare -A packages=(
   [build]="clang-19 mold ccache cmake ninja-build pkg-config make git g++ python3
     libboost1.81-dev libssl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libvalijson-dev libyaml-cpp-dev
     libsqlite3-dev libsqlitecpp-dev libcurl4-openssl-dev libcli11-dev libjq-dev libonig-dev libre2-dev"
-  [test]="libgtest-dev"
+  [test]="libgtest-dev curl jq"
   [lint]="clang-tidy-19 clang-format-19 shellcheck"
   [sanitize]="libclang-rt-19-dev llvm-19"
   [bench]="libbenchmark-dev liburing-dev"
@@ -36,22 +36,43 @@ missing_packages() {
   done
 }
 
+can_be_root() { ((EUID == 0)) || sudo -n true 2>/dev/null; }
+as_root() { if ((EUID == 0)); then "$@"; else sudo -n "$@"; fi; }
+
 install_packages() {
   local options=(-y -qq --no-install-recommends -o DPkg::Lock::Timeout=300)
-  local root=()
-  if ((EUID != 0)); then
-    if ! sudo -n true 2>/dev/null; then
-      printf 'setup: missing packages:\n' >&2
-      printf '  %s\n' "$@" >&2
-      printf 'setup: install them with\n  sudo apt-get install --no-install-recommends %s\n' "$*" >&2
-      return 1
-    fi
-    root=(sudo -n)
+  if ! can_be_root; then
+    printf 'setup: missing packages:\n' >&2
+    printf '  %s\n' "$@" >&2
+    printf 'setup: install them with\n  sudo apt-get install --no-install-recommends %s\n' "$*" >&2
+    return 1
   fi
   echo "setup: installing $*"
-  "${root[@]}" apt-get -qq update
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@" >/dev/null
+  as_root apt-get -qq update
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@" >/dev/null
 }
+
+# The nginx of proxy.test.mjs: the program alone, unpacked from Debian's package. To install the package would start a
+# web server on port 80, now and at every boot. Its libraries are those of the other sets.
+unpack_nginx() {
+  local folder=build/nginx
+  if [[ -x $folder/usr/sbin/nginx || -x /usr/sbin/nginx ]]; then return; fi
+  echo "setup: unpacking nginx into $folder"
+  mkdir -p "$folder"
+  if ! download nginx "$folder" 2>/dev/null; then
+    if ! can_be_root; then
+      echo "setup: nginx cannot be downloaded; 'sudo apt-get update' may help" >&2
+      return 1
+    fi
+    as_root apt-get -qq update
+    download nginx "$folder"
+  fi
+  dpkg-deb -x "$folder"/nginx_*.deb "$folder"
+  rm "$folder"/nginx_*.deb
+}
+
+# Package $1 as a file in folder $2.
+download() { (cd "$2" && apt-get -qq -o APT::Sandbox::User=root download "$1" >/dev/null); }
 
 # Node packages of the end-to-end tests, when the lock file is newer than what npm last installed from it.
 install_node_packages() {
@@ -80,6 +101,7 @@ done
 if command -v dpkg-query >/dev/null; then
   mapfile -t missing < <(missing_packages "${sets[@]}")
   if ((${#missing[@]} > 0)); then install_packages "${missing[@]}"; fi
+  if [[ " ${sets[*]} " == *" test "* ]]; then unpack_nginx; fi
 elif ! command -v clang++-19 >/dev/null; then
   echo "setup: not a Debian system; install the equivalents of: ${packages[build]}" >&2
   exit 1
