@@ -1,17 +1,16 @@
 // What peers that misbehave or vanish cost the daemon: nothing that lasts.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import net from 'node:net';
 import { test } from 'node:test';
 
 import { EVENTS, SUBSCRIBE } from './contract.mjs';
 import { startDaemon } from './harness.mjs';
-import { eventually, within } from './processes.mjs';
+import { eventually, residentBytes, within } from './processes.mjs';
 
 const held = ({ pid }) => ({
   descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: readdirSync(`/proc/${pid}/task`).length,
 });
-const resident = ({ pid }) => 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
 
 // Waits until the daemon holds what it held, and `more` connections.
 const holds = (daemon, baseline, more = 0) => eventually(
@@ -70,10 +69,10 @@ test('feed_open_close_leaks_nothing', { timeout: 60_000 }, async (t) => {
   daemon.agent.destroy();
   await openAndClose(daemon, 200);
   await holds(daemon, baseline);
-  const before = resident(daemon);
+  const before = residentBytes(daemon.pid);
   await openAndClose(daemon, 1_000);
   await holds(daemon, baseline);
-  const grown = resident(daemon) - before;
+  const grown = residentBytes(daemon.pid) - before;
   assert.ok(grown < 1024 * 1024, `${grown} bytes more: a KiB for each`);
   const feeds = [];
   while (feeds.length < most) feeds.push(await daemon.feed());
@@ -91,7 +90,8 @@ test('feed_slowloris', { timeout: 40_000 }, async (t) => {
   t.after(() => clearInterval(trickle));
   await holds(daemon, baseline, 40);
   assert.equal(await (await daemon.curl('?follow=false')).end(), 'clean', 'others are served meanwhile');
-  await within(20_000, 'the end of headers that do not end', Promise.all([...slow, ...silent].map((socket) => socket.gone)));
+  const all = [...slow, ...silent];
+  await within(20_000, 'the end of headers that do not end', Promise.all(all.map((socket) => socket.gone)));
   for (const { text } of slow) assert.match(text, /^HTTP\/1\.1 408 /);
   for (const { text } of silent) assert.equal(text, '', 'who asked nothing is told nothing');
   await holds(daemon, baseline);

@@ -5,16 +5,17 @@ import { test } from 'node:test';
 
 import { startDaemon } from './harness.mjs';
 import { mirror } from './feed_reader.mjs';
-import { eventually, seeded } from './processes.mjs';
+import { eventually, residentBytes, seeded } from './processes.mjs';
 
 const ring = (events) => ({ config: { a2a: { events: { ring: events } } } });
+const MiB = 1024 * 1024;
 const keys = (events) => events.map(({ seq, kind }) => `${seq} ${kind}`);
 
 // Runs `body` while eight clients send messages, one after the other each.
-async function underLoad(daemon, body) {
+async function underLoad(daemon, body, text = 'hello') {
   let over = false;
   const clients = Array.from({ length: 8 }, async () => {
-    while (!over) await daemon.send('hello');
+    while (!over) await daemon.send(text);
   });
   try {
     await body();
@@ -175,13 +176,24 @@ test('feed_restart_equals_fresh', async (t) => {
 });
 
 test('feed_lagging_reader_told', { timeout: 60_000 }, async (t) => {
-  const daemon = await startDaemon(t, ring(512));
+  const daemon = await startDaemon(t, { config: {
+    a2a: { events: { ring: 512, ring_bytes: '2MiB' } }, store: { retention: { tasks: { keep_last: 20 } } },
+  } });
+  const text = `hello ${'x'.repeat(4096)}`;
   const steady = await daemon.feed();
+  await underLoad(daemon, async () => {
+    while (steady.events.length < 600) await steady.next();
+  }, text);
+  const before = { bytes: steady.stream.bytes, resident: residentBytes(daemon.pid) };
   const lagging = await daemon.feed();
   lagging.stream.pause();
   await underLoad(daemon, async () => {
-    while (steady.events.length < 5_000 || steady.stream.bytes < 4 * 1024 * 1024) await steady.next();
-  });
+    while (steady.events.length < 5_600) await steady.next();
+  }, text);
+  const missed = steady.stream.bytes - before.bytes;
+  const grown = residentBytes(daemon.pid) - before.resident;
+  assert.ok(missed > 8 * MiB, `${missed} bytes missed`);
+  assert.ok(grown < 3 * MiB, `${grown} bytes more: the ring's, and one MiB`);
   lagging.stream.resume();
   assert.equal(await lagging.drain(), 'cut', 'ended without the final chunk');
   assert.equal(lagging.goodbye, null);

@@ -69,6 +69,10 @@ export function descendants(pid) {
 export const allGone = (processes, ms = 2_000) => eventually(
   `processes ${processes.map((p) => p.pid)} gone`, () => !processes.some(isAlive), ms);
 
+export function residentBytes(pid) {
+  return 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+}
+
 const running = new Set();
 const folders = new Set();
 process.on('exit', () => {

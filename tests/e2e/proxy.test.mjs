@@ -76,7 +76,7 @@ test('feed_through_default_nginx', async (t) => {
   const { id } = await daemon.sendTask('hello');
   await feed.untilDone(id);
   await bare.when('the same task', () => bare.queue.some(({ data }) => data.includes(id)));
-  assert.deepEqual([feed.stream.ended, bare.ended], [null, null], 'it came while the streams are open, not at their end');
+  assert.deepEqual([feed.stream.ended, bare.ended], [null, null], 'it came while the streams are open');
   feed.close();
   bare.destroy();
 });
