@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
+#include "base/document.h"
 #include "feed/kind_table.h"
 
 namespace agentd::feed {
@@ -28,22 +28,12 @@ constexpr std::array<PlainRow, kKindCount> kRows = [] {
 
 const PlainRow& row_of(Kind kind) { return kRows[static_cast<std::size_t>(kind)]; }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t above = row[j + 1];
-      row[j + 1] = std::min({above + 1, row[j] + 1, diagonal + (a[i] == b[j] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-std::string_view nearest_name(std::string_view word) {
-  return std::ranges::min_element(kRows, {}, [&](const PlainRow& row) { return edit_distance(word, row.name); })->name;
+// What may have been meant by a name that is no kind's.
+std::string suggestion(std::string_view word) {
+  const std::vector<std::string> names = KindSet::all().names();
+  const std::string near = nearest(word, names);
+  return near.empty() ? fmt::format("the kinds are {}", fmt::join(names, ", "))
+                      : fmt::format("did you mean '{}'?", near);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -90,9 +80,8 @@ Result<KindSet> KindSet::parse(std::string_view list) {
     if (name.empty()) continue;
     const std::optional<Kind> kind = find_kind(name);
     if (!kind.has_value()) {
-      const std::string shown = cut_text(name, 64);  // also bounds the search for the nearest
-      return fail(Code::kInvalidParams,
-                  fmt::format("unknown kind '{}'; the nearest is '{}'", shown, nearest_name(shown)));
+      const std::string shown = cut_text(name, 64);
+      return fail(Code::kInvalidParams, fmt::format("unknown kind '{}'; {}", shown, suggestion(shown)));
     }
     out.insert(*kind);
   }

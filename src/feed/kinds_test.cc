@@ -62,7 +62,8 @@ TEST(KindSet, ParsesACommaListOfNames) {
 TEST(KindSet, NamesTheUnknownKindAndTheNearest) {
   const auto error = KindSet::parse("task,converstion").error();
   EXPECT_EQ(error.code, Code::kInvalidParams);
-  EXPECT_EQ(error.message, "unknown kind 'converstion'; the nearest is 'conversation'");
+  EXPECT_EQ(error.message, "unknown kind 'converstion'; did you mean 'conversation'?");
+  EXPECT_TRUE(KindSet::parse("zebra").error().message.starts_with("unknown kind 'zebra'; the kinds are task, "));
 }
 
 TEST(KindsFor, AnOperatorCanGetAllButAuditWhileIntrospectionIsOff) {
