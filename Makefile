@@ -67,8 +67,8 @@ fuzz: ## Every fuzz target for FUZZ_SECONDS each (10)
 	@$(call compile,fuzz) --target fuzz_all
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
-bench: ## What bench/README.md measures; writes bench/results.json
-	@scripts/setup.sh build bench
+bench: ## What docs/performance.md measures, beside its peers; writes bench/results.json (7 minutes)
+	@scripts/setup.sh build test bench
 	@$(call configure,release,-DAGENTD_BENCH=ON)
 	@$(call compile,release) --target agentd bench_all
 	@bench/run.py build/release

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages and npm packages that a set of targets needs and that are not there yet.
+# Installs the Debian 12 packages and npm packages that a set of targets needs and that are not there yet; nchan, a peer
+# of the benchmark, goes to build/peers only.
 # Instant when nothing is missing. Without root or passwordless sudo it says what to run, and exits 1.
 #
 # usage: scripts/setup.sh [build|test|lint|sanitize|bench]...      (none: build test lint)
@@ -13,7 +14,7 @@ declare -A packages=(
   [test]="libgtest-dev curl jq"
   [lint]="clang-tidy-19 clang-format-19 shellcheck"
   [sanitize]="libclang-rt-19-dev llvm-19"
-  [bench]="libbenchmark-dev liburing-dev"
+  [bench]="libbenchmark-dev liburing-dev wrk libpcre2-8-0"
 )
 minimum_node=20
 
@@ -89,6 +90,23 @@ install_node_packages() {
   fi
 }
 
+# nginx with nchan, a peer of `make bench`. Unpacked and not installed, so that no service of ours serves port 80. The
+# folders that were compiled in (the length must stay) are then those of the prefix that it is started with.
+unpack_nchan() {
+  local folder=build/peers/nginx wanted=(nginx libnginx-mod-nchan) download
+  if [[ -d $folder ]]; then return; fi
+  download=$(mktemp -d)
+  if (cd "$download" && apt-get -qq -o APT::Sandbox::User=root download "${wanted[@]}"); then
+    mkdir -p build/peers
+    for package in "$download"/*.deb; do dpkg-deb -x "$package" "$download/unpacked"; done
+    sed -i 's#/var/lib/nginx/#./././././././/#g' "$download"/unpacked/usr/{sbin/nginx,lib/nginx/modules/ngx_nchan_module.so}
+    mv "$download/unpacked" "$folder"
+  else
+    echo "setup: cannot download ${wanted[*]}; the benchmark leaves nchan out" >&2
+  fi
+  rm -rf "$download"
+}
+
 sets=("$@")
 if ((${#sets[@]} == 0)); then sets=(build test lint); fi
 for set in "${sets[@]}"; do
@@ -107,3 +125,4 @@ elif ! command -v clang++-19 >/dev/null; then
   exit 1
 fi
 if [[ " ${sets[*]} " == *" test "* ]]; then install_node_packages; fi
+if [[ " ${sets[*]} " == *" bench "* ]] && command -v apt-get >/dev/null; then unpack_nchan; fi
