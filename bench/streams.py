@@ -96,8 +96,8 @@ def stalled_reader(daemon: Daemon, cursor: int) -> socket.socket:
 
 
 def stalled(bench: Bench) -> dict:
-    """Readers that never read, while a million events pass. The daemon has had so much traffic before that its
-    ring, tables and heap are as large as they get. A closed reader is seen by the daemon's sockets: its own holds unread
+    """Readers that never read, while a million events pass. The daemon has had so much traffic before that its ring,
+    tables and heap are as large as they get. A closed reader is seen by the daemon's sockets: its own holds unread
     events, and behind them the end, which it therefore never sees."""
     events, timeout = (50_000, 3) if bench.quick else (1_000_000, 30)  # the daemon's default is 30 s
     config = merged(OPERATOR, {"a2a": {"events": {"write_timeout": f"{timeout}s"}},
