@@ -136,6 +136,7 @@ class Life final {
                 .access = access_,
                 .config = config_,
                 .streams = streams_,
+                .clock = clock_,
                 .pages = pages_,
                 .declared = facts_.declared,
                 .rpc_prefix = path_of(url),

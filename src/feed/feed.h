@@ -142,7 +142,7 @@ class Subscription {
   Subscription(const Feed& feed, Interest interest, std::uint64_t from_seq);
 
   // The first frame. `resync` as events.md section 5 decides it, at the moment of construction.
-  [[nodiscard]] const std::string& hello() const { return hello_; }
+  [[nodiscard]] std::string hello() const;
   // What could be sent next, up to about `max_bytes` and at least one frame if there is one. Changes nothing.
   // No frames means that nothing more is visible now; advance to `through` even so.
   [[nodiscard]] Batch peek(std::size_t max_bytes) const;
@@ -162,7 +162,11 @@ class Subscription {
   const Interest interest_;
   const OwnerTag tag_;
   std::uint64_t cursor_ = 0;
-  std::string hello_;
+  // What hello says. It is written when it is sent: ten thousand that are idle need not keep its text.
+  const std::uint64_t asked_;
+  std::uint64_t newest_ = 0;
+  bool resync_ = false;
+  bool introspection_ = false;
 };
 
 }  // namespace agentd::feed

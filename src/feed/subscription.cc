@@ -16,24 +16,28 @@ bool must_resync(std::uint64_t cursor, const Window& window) {
 }  // namespace
 
 Subscription::Subscription(const Feed& feed, Interest interest, std::uint64_t from_seq)
-    : feed_(feed), interest_(std::move(interest)), tag_(owner_tag(interest_.viewer.principal)) {
+    : feed_(feed), interest_(std::move(interest)), tag_(owner_tag(interest_.viewer.principal)), asked_(from_seq) {
   Window window;
-  bool introspection = false;
   {
     const MutexLock lock(feed_.mutex_);
     window = feed_.ring_.window();
-    introspection = feed_.introspection_;
+    introspection_ = feed_.introspection_;
   }
-  const bool resync = must_resync(from_seq, window);
-  cursor_ = resync || from_seq == 0 ? window.oldest - 1 : from_seq;
+  newest_ = window.newest;
+  resync_ = must_resync(asked_, window);
+  cursor_ = resync_ || asked_ == 0 ? window.oldest - 1 : asked_;
+}
 
-  ObjectWriter frame(hello_);
+std::string Subscription::hello() const {
+  std::string out;
+  ObjectWriter frame(out);
   frame.key("hello");
-  ObjectWriter hello(hello_);
-  hello.count("seq", window.newest).count("resume", from_seq).flag("resync", resync);
-  hello.flag("introspection", introspection).text("version", feed_.options_.version);
+  ObjectWriter hello(out);
+  hello.count("seq", newest_).count("resume", asked_).flag("resync", resync_);
+  hello.flag("introspection", introspection_).text("version", feed_.options_.version);
   hello.close();
   frame.close();
+  return out;
 }
 
 bool Subscription::admits(const Ring::Slot& slot, bool introspection) const {

@@ -133,7 +133,14 @@ void Connection::send_stream() {
   const auto state = stream_->source().state();
   if (state == StreamSource::State::kCut) return close();
   if (state == StreamSource::State::kRevoked && (blocked_ || stream_->in_event())) return close();
-  if (blocked_) return;
+  if (blocked_) {
+    // It waits for its reader, but not once its source has moved on without it, as a peek finds.
+    edge_.peeked.clear();
+    stream_->source().peek(edge_.peeked, 1);
+    edge_.peeked.clear();
+    if (stream_->source().state() == StreamSource::State::kCut) close();
+    return;
+  }
   Gather& gather = edge_.gather;
   gather.clear();
   const auto head = std::string_view(out_).substr(sent_);

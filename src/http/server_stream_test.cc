@@ -24,6 +24,7 @@ class Numbers final : public StreamSource {
   }
 
   void peek(std::vector<StreamEvent>& out, std::size_t max_bytes) override {
+    if (moved_on) state_now = State::kCut;
     std::size_t bytes = 0;
     for (std::size_t i = next; i < count_ && bytes < max_bytes; ++i) {
       const auto whole = std::make_shared<const std::string>(text(i));
@@ -41,6 +42,7 @@ class Numbers final : public StreamSource {
   }
 
   std::size_t next = 0;
+  bool moved_on = false;  // as a peek will find
   State state_now = State::kOpen;
   std::promise<void> closed_promise;
 
@@ -93,6 +95,18 @@ struct StreamReader : TestClient {
   }
   Reply header;
 };
+
+// Waits until the reader takes no more; what was sent until then. A connection that is not blocked sends in every turn
+// of the loop.
+std::size_t wait_until_blocked(Streaming& streaming, const Numbers& numbers) {
+  std::size_t before = 1;
+  std::size_t now = 0;
+  while (before != now) {
+    before = now;
+    streaming.server.on_loop([&] { now = numbers.next; });
+  }
+  return now;
+}
 
 TEST(ServerStream, SendsEachEventAsOneChunkAsSoonAsItIsThere) {
   const auto queue = std::make_shared<Queue>();
@@ -172,19 +186,25 @@ TEST(ServerStream, CutsARevokedSourceWhoseReaderIsInTheMiddleOfAnEvent) {
   const auto numbers = std::make_shared<Numbers>(1'000'000);
   Streaming streaming(numbers);
   const StreamReader stalled(streaming, 4096);
-  // A connection that is not blocked sends in every turn of the loop.
-  std::size_t before = 1;
-  std::size_t now = 0;
-  while (before != now) {
-    before = now;
-    streaming.server.on_loop([&] { now = numbers->next; });
-  }
+  const std::size_t sent = wait_until_blocked(streaming, *numbers);
   streaming.server.on_loop([&] {
     numbers->state_now = StreamSource::State::kRevoked;
     streaming.wake();
   });
   await(numbers->closed_promise);
-  EXPECT_EQ(numbers->next, now);
+  EXPECT_EQ(numbers->next, sent);
+}
+
+TEST(ServerStream, CutsAStalledReaderThatItsSourceHasMovedPast) {
+  const auto numbers = std::make_shared<Numbers>(1'000'000);
+  Streaming streaming(numbers);
+  const StreamReader stalled(streaming, 4096);
+  wait_until_blocked(streaming, *numbers);
+  streaming.server.on_loop([&] {
+    numbers->moved_on = true;
+    streaming.wake();
+  });
+  await(numbers->closed_promise);
 }
 
 TEST(ServerStream, IsByteExactToASlowReader) {

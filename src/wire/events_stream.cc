@@ -18,18 +18,21 @@ struct Text {
 
 }  // namespace
 
-EventsStream::EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Readers& readers, feed::Interest interest,
-                           std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place)
+EventsStream::EventsStream(http::Deadlines& deadlines, const feed::Feed& feed, feed::Readers& readers,
+                           feed::Interest interest, std::uint64_t from_seq, SseFraming framing, EventsOptions options,
+                           Quota::Place place)
     : Reader(readers, interest.viewer),
       readers_(readers),
       framing_(std::move(framing)),
       options_(options),
       subscription_(feed, std::move(interest), from_seq),
       place_(std::move(place)),
-      deadline_(edge) {
-  const auto shortened =
-      static_cast<std::int64_t>(random_u64() % static_cast<std::uint64_t>(options_.deadline_ms / 10 + 1));
-  deadline_.arm(options_.deadline_ms - shortened, [this] { end("deadline"); });
+      deadline_(deadlines, [this] { end("deadline"); }) {
+  // From 9/10 to 16/17 of it: a deadline comes late by up to a sixteenth, and late it may not be.
+  const std::int64_t longest = options_.deadline_ms * 16 / 17;
+  const std::int64_t shortest = options_.deadline_ms * 9 / 10;
+  const auto room = static_cast<std::uint64_t>(longest - shortest + 1);
+  deadline_.set(shortest + static_cast<std::int64_t>(random_u64() % room));
 }
 
 void EventsStream::woken(std::uint64_t accounted) {
@@ -124,7 +127,7 @@ std::string EventsStream::keep_alive() {
 
 void EventsStream::closed() {
   wake_ = nullptr;
-  deadline_.cancel();
+  deadline_.clear();
   leave();
   place_.give_back();
 }

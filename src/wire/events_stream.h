@@ -17,14 +17,14 @@
 #include "base/quota.h"
 #include "feed/feed.h"
 #include "feed/readers.h"
+#include "http/deadlines.h"
 #include "http/server.h"
-#include "net/loop.h"
 #include "wire/sse.h"
 
 namespace agentd::wire {
 
 struct EventsOptions {
-  std::int64_t deadline_ms = 600'000;  // shortened by up to a tenth at random
+  std::int64_t deadline_ms = 600'000;  // at most; each stream's own is up to a tenth shorter
   bool ids = false;                    // `id: <seq>` before each frame (GET /events)
   bool follow = true;                  // false: end after the replay
 };
@@ -32,7 +32,7 @@ struct EventsOptions {
 class EventsStream final : public http::StreamSource, private feed::Reader {
  public:
   // `place` is kept until the stream is over.
-  EventsStream(net::Loop& edge, const feed::Feed& feed, feed::Readers& readers, feed::Interest interest,
+  EventsStream(http::Deadlines& deadlines, const feed::Feed& feed, feed::Readers& readers, feed::Interest interest,
                std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place);
 
   void on_ready(std::function<void()> wake) { wake_ = std::move(wake); }
@@ -60,7 +60,7 @@ class EventsStream final : public http::StreamSource, private feed::Reader {
   feed::Subscription subscription_;
   Quota::Place place_;
   std::function<void()> wake_;
-  net::Timer deadline_;
+  http::Deadline deadline_;
   Phase phase_ = Phase::kHello;
   const char* reason_ = "";
   bool resting_ = false;  // all that is visible was read: the cursor is that of the readers, until one is woken

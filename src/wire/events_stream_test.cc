@@ -19,7 +19,7 @@ class EventsStreamTest : public testing::Test {
  protected:
   std::unique_ptr<EventsStream> open(feed::Interest interest = {.viewer = kAlice}) {
     auto place = streams_.take(interest.viewer.principal, {.all = 10, .per_key = 10});
-    auto stream = std::make_unique<EventsStream>(loop_, feed_, readers_, std::move(interest), 0, bare_framing(),
+    auto stream = std::make_unique<EventsStream>(deadlines_, feed_, readers_, std::move(interest), 0, bare_framing(),
                                                  EventsOptions(), std::move(*place));
     stream->on_ready([this] { ++wakings_; });
     return stream;
@@ -50,6 +50,7 @@ class EventsStreamTest : public testing::Test {
 
   ManualClock clock_{1'770'000'000'000};
   net::Loop loop_;
+  http::Deadlines deadlines_{loop_, clock_};
   feed::Feed feed_{{.ring_events = 4, .version = "1"}, 100, [](std::uint64_t) { return Status(); }, clock_};
   feed::Readers readers_{feed_};
   Quota streams_;

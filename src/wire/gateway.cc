@@ -114,7 +114,8 @@ struct Methods {
   };
 };
 
-Gateway::Gateway(net::Loop& edge, GatewayParts parts) : edge_(edge), parts_(std::move(parts)), readers_(parts_.feed) {}
+Gateway::Gateway(net::Loop& edge, GatewayParts parts)
+    : edge_(edge), parts_(std::move(parts)), readers_(parts_.feed), deadlines_(edge, parts_.clock) {}
 
 Gateway::~Gateway() { mailbox_->open = false; }
 
@@ -313,7 +314,7 @@ Result<Quota::Place> Gateway::take_stream(const access::Caller& caller) const {
 void Gateway::open_events(const std::shared_ptr<http::Exchange>& exchange, feed::Interest interest,
                           std::uint64_t from_seq, SseFraming framing, EventsOptions options, Quota::Place place,
                           const std::string& echo) {
-  auto stream = std::make_shared<EventsStream>(edge_, parts_.feed, readers_, std::move(interest), from_seq,
+  auto stream = std::make_shared<EventsStream>(deadlines_, parts_.feed, readers_, std::move(interest), from_seq,
                                                std::move(framing), options, std::move(place));
   stream->on_ready(
       exchange->stream(stream_head(echo), stream, {.write_timeout_ms = parts_.config.a2a.events.write_timeout_ms}));

@@ -17,11 +17,13 @@
 
 #include "a2a/extensions.h"
 #include "access/access.h"
+#include "base/clock.h"
 #include "base/quota.h"
 #include "command/commands.h"
 #include "config/snapshot.h"
 #include "feed/feed.h"
 #include "feed/readers.h"
+#include "http/deadlines.h"
 #include "http/server.h"
 #include "net/loop.h"
 #include "runtime/service.h"
@@ -41,6 +43,7 @@ struct GatewayParts {
   const access::Access& access;
   const config::Snapshot& config;
   Quota& streams;  // of all edges, by principal
+  const Clock& clock;
   const Pages& pages;
   a2a::Extensions declared;
   std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"
@@ -96,6 +99,7 @@ class Gateway final : public http::Handler {
   net::Loop& edge_;
   const GatewayParts parts_;
   feed::Readers readers_;
+  http::Deadlines deadlines_;  // of the streams
   std::unordered_map<Ticket, Rpc> parked_;
   Ticket next_ticket_ = 1;
   // Shared with the work that feed_moved posts, which may run when the gateway has gone.
