@@ -97,19 +97,21 @@ export class Feed {
   close() { this.stream.destroy(); }
 }
 
-// What a display client knows after applying events: "<kind> <id>" to the newest data.
+// One event applied to what a display client knows: "<kind> <id>" to the newest data.
+export function apply(state, event) {
+  const object = objectOf(event);
+  if (object === null) {
+    if (event.kind === 'status') state.set('status', event.data);
+  } else if (event.kind.endsWith('.removed')) {
+    state.delete(object.join(' '));
+  } else {
+    state.set(object.join(' '), event.data);
+  }
+}
+
 export function mirror(events) {
   const state = new Map();
-  for (const event of events) {
-    const object = objectOf(event);
-    if (object === null) {
-      if (event.kind === 'status') state.set('status', event.data);
-    } else if (event.kind.endsWith('.removed')) {
-      state.delete(object.join(' '));
-    } else {
-      state.set(object.join(' '), event.data);
-    }
-  }
+  for (const event of events) apply(state, event);
   return state;
 }
 

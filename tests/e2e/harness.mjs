@@ -145,6 +145,17 @@ export class Daemon {
 
   getTask(id, options) { return this.call('GetTask', { id }, options); }
 
+  // Every task that the caller may see, page by page.
+  async allTasks(params = {}, options = {}) {
+    const tasks = [];
+    for (let pageToken = ''; pageToken !== undefined;) {
+      const page = await this.call('ListTasks', { pageSize: 100, ...params, ...(pageToken && { pageToken }) }, options);
+      tasks.push(...page.tasks);
+      pageToken = page.nextPageToken || undefined;
+    }
+    return tasks;
+  }
+
   // The task once its state is one of those asked for (without the prefix).
   taskIn(id, states, options = {}) {
     return eventually(`task ${id} in ${states}`, async () => {
@@ -213,17 +224,18 @@ export const commandMessage = (op, args = {}, over = {}) => ({
 
 // ---- principals
 
-// Alice and Bob are users with a token each; the operator has one too. `tokens` go with requests.
-export function twoUsers(config = {}) {
-  const tokens = { operator: randomUUID(), alice: randomUUID(), bob: randomUUID() };
-  const user = (id) => ({ id, role: 'user', match: { bearer_ref: { env: `${id.toUpperCase()}_TOKEN` } } });
+// Users with a token each, and an operator with one: {tokens: {name: token}, options of the daemon}.
+export function users(names, config = {}) {
+  const tokens = Object.fromEntries(['operator', ...names].map((name) => [name, randomUUID()]));
+  const variable = (name) => `${name.toUpperCase()}_TOKEN`;
+  const rule = (id) => ({ id, role: 'user', match: { bearer_ref: { env: variable(id) } } });
   return {
     tokens,
     options: {
-      env: { OPERATOR_TOKEN: tokens.operator, ALICE_TOKEN: tokens.alice, BOB_TOKEN: tokens.bob },
-      config: deepMerge({
-        a2a: { bearer: { env: 'OPERATOR_TOKEN' }, principals: [user('alice'), user('bob')] },
-      }, config),
+      env: Object.fromEntries(Object.entries(tokens).map(([name, token]) => [variable(name), token])),
+      config: deepMerge({ a2a: { bearer: { env: 'OPERATOR_TOKEN' }, principals: names.map(rule) } }, config),
     },
   };
 }
+
+export const twoUsers = (config) => users(['alice', 'bob'], config);
