@@ -21,7 +21,7 @@ configure = [ build/$(1)/build.ninja -nt CMakePresets.json -a -z "$(2)" ] || \
   { cmake --preset $(1) $(2) --log-level=WARNING >/dev/null && touch build/$(1)/build.ninja; }
 compile = cmake --build --preset $(1) -j $(JOBS)
 
-.PHONY: help build demo test lint asan tsan bench fuzz format install clean
+.PHONY: help build demo test lint asan tsan bench fuzz soak format install clean
 
 help: ## This list
 	@sed -nE 's/^([a-z]+): .*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -66,6 +66,12 @@ fuzz: ## Every fuzz target for FUZZ_SECONDS each (10)
 	@$(call configure,fuzz)
 	@$(call compile,fuzz) --target fuzz_all
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+soak: ## Thousands of subscribers, a million events and a kill; SOAK="--messages 10000" for less
+	@scripts/setup.sh build test
+	@$(call configure,release)
+	@$(call compile,release) --target agentd
+	@node tests/soak/main.mjs $(SOAK)
 
 bench: ## What docs/performance.md measures, beside its peers; writes bench/results.json (7 minutes)
 	@scripts/setup.sh build test bench
