@@ -56,17 +56,6 @@ class Workload {
   }
 }
 
-async function allTasks(daemon) {
-  const tasks = [];
-  let pageToken = '';
-  do {
-    const page = await daemon.call('ListTasks', { pageSize: 100, historyLength: 100, ...(pageToken && { pageToken }) });
-    tasks.push(...page.tasks);
-    pageToken = page.nextPageToken;
-  } while (pageToken);
-  return tasks;
-}
-
 test('kill9_anywhere', { timeout: 300_000 }, async (t) => {
   const daemon = await startDaemon(t, { config });
   const kills = Number(process.env.AGENTD_E2E_KILLS ?? 20);
@@ -88,7 +77,7 @@ test('kill9_anywhere', { timeout: 300_000 }, async (t) => {
   for (const { task, run } of work.acknowledged) {
     await daemon.taskIn(task, run ? ['COMPLETED'] : ['COMPLETED', 'FAILED'], { ms: 30_000 });
   }
-  const tasks = await allTasks(daemon);
+  const tasks = await daemon.allTasks({ historyLength: 100 });
   const byId = new Map(tasks.map((task) => [task.id, task]));
   assert.equal(byId.size, tasks.length, 'no task is listed twice');
   assert.equal(tasks.length, work.made, 'every job has one task, however often it was sent');
