@@ -21,7 +21,7 @@ configure = [ build/$(1)/build.ninja -nt CMakePresets.json -a -z "$(2)" ] || \
   { cmake --preset $(1) $(2) --log-level=WARNING >/dev/null && touch build/$(1)/build.ninja; }
 compile = cmake --build --preset $(1) -j $(JOBS)
 
-.PHONY: help build demo test lint asan tsan bench fuzz soak format install clean
+.PHONY: help build demo test lint asan tsan fuzz model soak bench format install clean
 
 help: ## This list
 	@sed -nE 's/^([a-z]+): .*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -66,6 +66,9 @@ fuzz: ## Every fuzz target for FUZZ_SECONDS each (10)
 	@$(call configure,fuzz)
 	@$(call compile,fuzz) --target fuzz_all
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+model: ## The proof of the feed with Spin, and that it can fail (model/README.md)
+	@scripts/model.sh
 
 soak: ## Thousands of subscribers, a million events and a kill; SOAK="--messages 10000" for less
 	@scripts/setup.sh build test

@@ -3,7 +3,7 @@
 # of the benchmark, goes to build/peers only.
 # Instant when nothing is missing. Without root or passwordless sudo it says what to run, and exits 1.
 #
-# usage: scripts/setup.sh [build|test|lint|sanitize|bench]...      (none: build test lint)
+# usage: scripts/setup.sh [build|test|lint|sanitize|bench|model]...      (none: build test lint)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,6 +15,7 @@ declare -A packages=(
   [lint]="clang-tidy-19 clang-format-19 shellcheck"
   [sanitize]="libclang-rt-19-dev llvm-19"
   [bench]="libbenchmark-dev liburing-dev wrk libpcre2-8-0"
+  [model]="spin gcc clang-19"
 )
 minimum_node=20
 
