@@ -65,15 +65,21 @@ function(agentd_test folder)
   add_test(NAME ${folder} COMMAND ${folder}_test)
 endfunction()
 
-# agentd_fuzz(<name> <folder> <source>) makes a libFuzzer target in the fuzz preset.
-function(agentd_fuzz name folder source)
-  if(NOT AGENTD_FUZZ)
-    return()
+# agentd_fuzz(<name> USES <folders...> SOURCES <files...>) makes a libFuzzer target in the fuzz preset, and elsewhere a
+# test that runs the same code once over each file of fuzz/corpus/<name>.
+function(agentd_fuzz name)
+  cmake_parse_arguments(ARG "" "" "USES;SOURCES" ${ARGN})
+  list(TRANSFORM ARG_USES PREPEND agentd_)
+  if(AGENTD_FUZZ)
+    add_executable(fuzz_${name} ${ARG_SOURCES})
+    target_link_libraries(fuzz_${name} PRIVATE ${ARG_USES})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzz_all fuzz_${name})
+  elseif(AGENTD_TESTS)
+    add_executable(corpus_${name} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/fuzz/corpus_test.cc)
+    target_link_libraries(corpus_${name} PRIVATE ${ARG_USES})
+    add_test(NAME corpus_${name} COMMAND corpus_${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
   endif()
-  add_executable(fuzz_${name} ${source})
-  target_link_libraries(fuzz_${name} PRIVATE agentd_${folder})
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  add_dependencies(fuzz_all fuzz_${name})
 endfunction()
 
 # agentd_bench(<folder> SOURCES <files...>) makes the micro-benchmark of a folder when AGENTD_BENCH is on.
