@@ -7,7 +7,9 @@
 //    +---+---+---+---+  evicted at the left by count and by bytes
 //
 // An event's JSON is written once, here, at push; everybody who is sent it is sent those bytes. Numbers are
-// never used twice, not even across restarts: blocks of a million are reserved durably before use.
+// never used twice, not even across restarts: they are reserved durably before use, in blocks of a second of the
+// clock. A life that follows a kill begins past the reserved block, so by so much at most it is ahead of the clock,
+// which alone keeps numbers apart when the store is lost.
 //
 // Thread-safe: push, on_push and set_introspection are for the core thread alone, everything else for any
 // thread; one mutex guards the ring and is held for copying pointers, never while JSON is written or a socket
@@ -42,11 +44,11 @@ struct Options {
   std::size_t ring_bytes = 64U << 20U;
   bool introspection = false;  // at the start
   std::string version = {};
-  std::uint64_t block = 1'000'000;  // numbers reserved at a time
+  std::uint64_t block = 65'536;  // numbers reserved at a time
 };
 
 // Makes it durable that every number up to and including `end` may have been used. Called on the core thread,
-// about once in a million pushes, and returns when it is done.
+// once in a block of pushes, and returns when it is done.
 using ReserveBlock = std::function<agentd::Status(std::uint64_t end)>;
 
 // The first number of a life (events.md section 5.1): past the last reserved block, and past what any earlier

@@ -84,9 +84,18 @@ TEST_F(FeedTest, CutsTheAnnotationsOutOfTheFramesOwnBytes) {
   EXPECT_EQ(plain->pieces(false)[0], plain->text);
 }
 
-TEST_F(FeedTest, ReservesAMillionNumbersBeforeTheFirstIsUsed) {
+TEST_F(FeedTest, ReservesABlockOfNumbersBeforeTheFirstIsUsed) {
   const Feed feed = make(100);
-  EXPECT_EQ(reservations_.asked, (Numbers{1'000'099}));
+  EXPECT_EQ(reservations_.asked, (Numbers{100 + 65'535}));
+}
+
+// So that a life begins past the earlier one by the clock alone, should its store be lost.
+TEST_F(FeedTest, IsAheadOfTheClockForASecondAtMostAfterALifeThatWasKilled) {
+  {
+    const Feed killed = make(first_seq(0, kNow));
+  }
+  EXPECT_GT(first_seq(reservations_.reserved, kNow), first_seq(0, kNow));
+  EXPECT_EQ(first_seq(reservations_.reserved, kNow + 1'001), first_seq(0, kNow + 1'001));
 }
 
 TEST_F(FeedTest, ReservesTheNextBlockJustBeforeItIsNeeded) {
@@ -119,7 +128,7 @@ TEST_F(FeedTest, GoesOnWhenAReservationFailsAndTriesAgain) {
   while (feed.window().newest < 100 + 4095) feed.push(Visibility::all(), Resumed{});
   EXPECT_EQ(reservations_.asked.size(), 1U);
   EXPECT_EQ(feed.push(Visibility::all(), Resumed{}), 100U + 4096U);
-  EXPECT_EQ(reservations_.reserved, 1'004'195U);
+  EXPECT_EQ(reservations_.reserved, 100U + 4096U + 65'535U);
 }
 
 TEST_F(FeedTest, PushesAuditOnlyWhileIntrospectionIsOn) {
