@@ -21,7 +21,7 @@ configure = [ build/$(1)/build.ninja -nt CMakePresets.json -a -z "$(2)" ] || \
   { cmake --preset $(1) $(2) --log-level=WARNING >/dev/null && touch build/$(1)/build.ninja; }
 compile = cmake --build --preset $(1) -j $(JOBS)
 
-.PHONY: help build demo test lint asan tsan fuzz model soak bench format install clean
+.PHONY: help build demo test lint asan tsan race fuzz model soak bench format install clean
 
 help: ## This list
 	@sed -nE 's/^([a-z]+): .*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -47,7 +47,7 @@ lint: ## Format, layers, left-overs, shell and clang-tidy
 	@scripts/lint.sh
 
 # Sanitizers slow a daemon down: of the end-to-end tests those that pass through every folder, and none that races a clock.
-SMOKE ?= card.test.mjs errors.test.mjs feed.test.mjs tasks.test.mjs work.test.mjs
+SMOKE ?= card.test.mjs errors.test.mjs feed.test.mjs soak.test.mjs tasks.test.mjs work.test.mjs
 
 asan: ## Unit tests and SMOKE under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh build test sanitize
@@ -60,6 +60,12 @@ tsan: ## Unit tests and SMOKE under ThreadSanitizer
 	@$(call configure,tsan)
 	@$(call compile,tsan)
 	@scripts/run_tests.py build/tsan --jobs $(JOBS) --e2e "$(SMOKE)"
+
+race: ## Of tsan the feed under load, and the server that sends it: what CI runs
+	@scripts/setup.sh build test sanitize
+	@$(call configure,tsan)
+	@$(call compile,tsan) --target feed_test http_test
+	@scripts/run_tests.py build/tsan --jobs $(JOBS) --units '^(feed|http)$$' --e2e ""
 
 fuzz: ## Every fuzz target for FUZZ_SECONDS each (10)
 	@scripts/setup.sh build sanitize

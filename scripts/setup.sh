@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages and npm packages that a set of targets needs and that are not there yet; nchan, a peer
-# of the benchmark, goes to build/peers only.
+# Installs the Debian 12 packages and npm packages that a set of targets needs and that are not there yet.
 # Instant when nothing is missing. Without root or passwordless sudo it says what to run, and exits 1.
 #
 # usage: scripts/setup.sh [build|test|lint|sanitize|bench|model]...      (none: build test lint)
@@ -54,27 +53,37 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install "${options[@]}" "$@" >/dev/null
 }
 
-# The nginx of proxy.test.mjs: the program alone, unpacked from Debian's package. To install the package would start a
-# web server on port 80, now and at every boot. Its libraries are those of the other sets.
-unpack_nginx() {
-  local folder=build/nginx
-  if [[ -x $folder/usr/sbin/nginx || -x /usr/sbin/nginx ]]; then return; fi
-  echo "setup: unpacking nginx into $folder"
-  mkdir -p "$folder"
-  if ! download nginx "$folder" 2>/dev/null; then
-    if ! can_be_root; then
-      echo "setup: nginx cannot be downloaded; 'sudo apt-get update' may help" >&2
-      return 1
-    fi
-    as_root apt-get -qq update
-    download nginx "$folder"
+# unpack FOLDER PACKAGE...: the files of Debian packages, not installed. To install nginx would start a web server on
+# port 80, now and at every boot.
+unpack() {
+  local folder=$1 scratch
+  shift
+  if [[ -d $folder ]]; then return; fi
+  echo "setup: unpacking $* into $folder"
+  scratch=$(mktemp -d)
+  if ! download "$scratch" "$@" 2>/dev/null &&
+    ! { can_be_root && as_root apt-get -qq update && download "$scratch" "$@"; }; then
+    rm -rf "$scratch"
+    echo "setup: cannot download $*; 'sudo apt-get update' may help" >&2
+    return 1
   fi
-  dpkg-deb -x "$folder"/nginx_*.deb "$folder"
-  rm "$folder"/nginx_*.deb
+  for package in "$scratch"/*.deb; do dpkg-deb -x "$package" "$scratch/unpacked"; done
+  mkdir -p "${folder%/*}"
+  mv "$scratch/unpacked" "$folder"
+  rm -rf "$scratch"
 }
+download() { (cd "$1" && apt-get -qq -o APT::Sandbox::User=root download "${@:2}" >/dev/null); }
 
-# Package $1 as a file in folder $2.
-download() { (cd "$2" && apt-get -qq -o APT::Sandbox::User=root download "$1" >/dev/null); }
+# Of proxy.test.mjs.
+unpack_nginx() { [[ -x /usr/sbin/nginx ]] || unpack build/nginx nginx; }
+
+# nginx with nchan, a peer of `make bench`, which goes on without. The folders that were compiled in (the length must
+# stay) are made those of the prefix that it is started with.
+unpack_nchan() {
+  local folder=build/peers/nginx
+  unpack "$folder" nginx libnginx-mod-nchan || return 0
+  sed -i 's#/var/lib/nginx/#./././././././/#g' "$folder"/usr/{sbin/nginx,lib/nginx/modules/ngx_nchan_module.so}
+}
 
 # Node packages of the end-to-end tests, when the lock file is newer than what npm last installed from it.
 install_node_packages() {
@@ -89,23 +98,6 @@ install_node_packages() {
     (cd "$folder" && npm ci --no-audit --no-fund --loglevel=error)
     touch "$folder/node_modules/.package-lock.json"
   fi
-}
-
-# nginx with nchan, a peer of `make bench`. Unpacked and not installed, so that no service of ours serves port 80. The
-# folders that were compiled in (the length must stay) are then those of the prefix that it is started with.
-unpack_nchan() {
-  local folder=build/peers/nginx wanted=(nginx libnginx-mod-nchan) download
-  if [[ -d $folder ]]; then return; fi
-  download=$(mktemp -d)
-  if (cd "$download" && apt-get -qq -o APT::Sandbox::User=root download "${wanted[@]}"); then
-    mkdir -p build/peers
-    for package in "$download"/*.deb; do dpkg-deb -x "$package" "$download/unpacked"; done
-    sed -i 's#/var/lib/nginx/#./././././././/#g' "$download"/unpacked/usr/{sbin/nginx,lib/nginx/modules/ngx_nchan_module.so}
-    mv "$download/unpacked" "$folder"
-  else
-    echo "setup: cannot download ${wanted[*]}; the benchmark leaves nchan out" >&2
-  fi
-  rm -rf "$download"
 }
 
 sets=("$@")
