@@ -33,7 +33,7 @@ std::string suggestion(std::string_view word) {
   const std::vector<std::string> names = KindSet::all().names();
   const std::string near = nearest(word, names);
   return near.empty() ? fmt::format("the kinds are {}", fmt::join(names, ", "))
-                      : fmt::format("did you mean '{}'?", near);
+                      : fmt::format("did you mean \"{}\"?", near);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -81,7 +81,7 @@ Result<KindSet> KindSet::parse(std::string_view list) {
     const std::optional<Kind> kind = find_kind(name);
     if (!kind.has_value()) {
       const std::string shown = cut_text(name, 64);
-      return fail(Code::kInvalidParams, fmt::format("unknown kind '{}'; {}", shown, suggestion(shown)));
+      return fail(Code::kInvalidParams, fmt::format("unknown kind {}; {}", quote_json(shown), suggestion(shown)));
     }
     out.insert(*kind);
   }

@@ -62,8 +62,9 @@ TEST(KindSet, ParsesACommaListOfNames) {
 TEST(KindSet, NamesTheUnknownKindAndTheNearest) {
   const auto error = KindSet::parse("task,converstion").error();
   EXPECT_EQ(error.code, Code::kInvalidParams);
-  EXPECT_EQ(error.message, "unknown kind 'converstion'; did you mean 'conversation'?");
-  EXPECT_TRUE(KindSet::parse("zebra").error().message.starts_with("unknown kind 'zebra'; the kinds are task, "));
+  EXPECT_EQ(error.message, R"(unknown kind "converstion"; did you mean "conversation"?)");
+  EXPECT_EQ(KindSet::parse("run\n").error().message, R"(unknown kind "run\n"; did you mean "run"?)");
+  EXPECT_TRUE(KindSet::parse("zebra").error().message.starts_with(R"(unknown kind "zebra"; the kinds are task, )"));
 }
 
 TEST(KindsFor, AnOperatorCanGetAllButAuditWhileIntrospectionIsOff) {
