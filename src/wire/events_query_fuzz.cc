@@ -1,8 +1,9 @@
 // The query of GET /events: the first line is the target of the request, the second its Last-Event-ID. A query that is
-// taken, written again by what was understood of it, is the same query; a refusal can be printed.
+// taken, written again by what was understood of it, is the same query; a refusal is one line.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto query = read(bytes.substr(0, line), last_event_id);
   if (!query) {
     AGENTD_CHECK(!query.error().message.empty() && query.error().message.size() < 1024, "a refusal says why, in short");
-    AGENTD_CHECK(agentd::to_utf8(query.error().message) == query.error().message, "a refusal can be printed");
+    AGENTD_CHECK(std::ranges::none_of(query.error().message, [](char c) { return c >= 0 && c < ' '; }),
+                 "a refusal is one line, whatever it quotes");
     return 0;
   }
   if (!last_event_id.empty()) {

@@ -21,7 +21,9 @@ Json id_of(std::string_view answer) {
   return parsed->at("id");
 }
 
-void check_taken(const agentd::wire::Envelope& envelope) {
+void check_taken(const agentd::wire::Envelope& envelope, std::string_view body) {
+  // As text: the library takes 2^64-1 and -1 for equal.
+  AGENTD_CHECK(agentd::dump_json(envelope.id) == agentd::dump_json(Json::parse(body).at("id")), "the id is as it came");
   AGENTD_CHECK(may_be_id(envelope.id), "an answer can be given under the id");
   AGENTD_CHECK(envelope.params.is_object() || envelope.params.is_null(), "params are an object or absent");
   AGENTD_CHECK(id_of(agentd::wire::result_text(envelope.id, "done")) == envelope.id, "the id comes back as it was");
@@ -50,7 +52,7 @@ void check_refused(const agentd::wire::Refusal& refusal) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   if (const auto envelope = agentd::wire::read_envelope(body); envelope) {
-    check_taken(*envelope);
+    check_taken(*envelope, body);
   } else {
     check_refused(envelope.error());
   }
