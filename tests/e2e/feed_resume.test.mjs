@@ -4,8 +4,10 @@ import { cpSync, renameSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { startDaemon } from './harness.mjs';
-import { mirror } from './feed_reader.mjs';
+import { apply, mirror } from './feed_reader.mjs';
 import { eventually, residentBytes, seeded } from './processes.mjs';
+import { stateOf, statusOf } from './snapshot.mjs';
+import { workflows } from './workflows.mjs';
 
 const ring = (events) => ({ config: { a2a: { events: { ring: events } } } });
 const MiB = 1024 * 1024;
@@ -86,6 +88,29 @@ test('feed_cut_resume_exactly_once', { timeout: 60_000 }, async (t) => {
   reference.close();
   assert.ok(events.length > 1_000, `${events.length} events`);
   assert.deepEqual(keys(events), keys(reference.events.filter(({ seq }) => seq <= last.seen)));
+});
+
+test('feed_status_then_subscribe', { timeout: 120_000 }, async (t) => {
+  const keep = { keep_last: 20 };  // so that objects depart too
+  const daemon = await startDaemon(t, { config: {
+    workflows: [workflows.pair], store: { retention: { tasks: keep, runs: keep, conversations: keep } },
+  } });
+  await underLoad(daemon, async () => {
+    for (let round = 0; round < 100; ++round) {
+      if (round % 10 === 0) await daemon.command('workflow.run', { workflow: 'pair' });
+      const before = await statusOf(daemon);
+      const feed = await daemon.feed({ fromSeq: before.seq });
+      const after = await statusOf(daemon);
+      await feed.untilSeq(after.seq);
+      feed.close();
+      assert.equal(feed.hello.resync, false);
+      const events = feed.events.filter(({ seq }) => seq <= after.seq);
+      assert.deepEqual(events.map(({ seq }) => seq), events.map((_, i) => before.seq + 1 + i), 'each number once');
+      const state = stateOf(before);
+      for (const event of events) if (!event.kind.startsWith('task') && event.kind !== 'status') apply(state, event);
+      assert.deepEqual(state, stateOf(after), `round ${round}: what was applied is what the daemon says`);
+    }
+  });
 });
 
 test('what happens while a client is away is replayed once, in order', async (t) => {

@@ -11,7 +11,7 @@ import { Daemon, users } from '../e2e/harness.mjs';
 import { eventually, seeded } from '../e2e/processes.mjs';
 import { EVENTS_PER_MESSAGE, Load, workflow } from './load.mjs';
 import { Principal, Record } from './record.mjs';
-import { snapshot, statusOf } from './snapshot.mjs';
+import { snapshot, statusOf } from '../e2e/snapshot.mjs';
 import { Subscriber } from './subscriber.mjs';
 
 const SETTLE_MS = 180_000;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { EVENTS, SUBSCRIBE } from '../e2e/contract.mjs';
 import { apply } from '../e2e/feed_reader.mjs';
-import { snapshot } from './snapshot.mjs';
+import { snapshot } from '../e2e/snapshot.mjs';
 
 const SILENCE_MS = 600_000;  // longer than any round takes
 const CUT_BYTES = 400_000;   // the longest stream of those that are cut, of two in three
