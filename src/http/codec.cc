@@ -162,15 +162,15 @@ std::size_t RequestParser::Reader::feed_body(std::string_view bytes) {
     // Beast asserts that it is not shown the last chunk ("0 CRLF CRLF") in smaller pieces. No body ends in
     // less either.
     if (chunked() && bytes.size() - used < kLastChunkBytes) break;
+    // A chunk's line and the trailer it takes whole. It is shown no more than they may have, so that whether they are
+    // too large does not depend on how much has arrived at once.
     error_code error;
-    const auto more = put_some(bytes.substr(used), error);
+    const auto more = put_some(bytes.substr(used, limits_.header_bytes), error);
     if (state_ == State::kRefused) return used;
     used += more;
-    if (error == beast::error::need_more) {
-      // A chunk's line or the trailer, which Beast takes whole.
-      if (bytes.size() - used > limits_.header_bytes) refuse({431, "trailer too large"});
-      return used;
-    }
+    if (more > 0 || error != beast::error::need_more) continue;
+    if (bytes.size() - used > limits_.header_bytes) refuse({431, "trailer too large"});
+    return used;
   }
   if (is_done()) state_ = State::kDone;
   return used;

@@ -243,6 +243,20 @@ TEST(RequestParser, BoundsBodyChunkLineAndTrailer) {
   EXPECT_EQ(parse(chunked("0\r\nA: 1\r\nB: 1\r\nC: 1\r\nD: 1\r\nE: 1\r\n\r\n"), 1, limits).status, 431);
 }
 
+TEST(RequestParser, BoundsChunkLineAndTrailerAlikeHoweverTheyArrive) {
+  const ParserLimits limits{.header_bytes = 200, .header_fields = 4, .body_bytes = 1000};
+  const std::string most = "0\r\nX: " + std::string(190, 'x') + "\r\n\r\n";
+  ASSERT_EQ(most.size(), 200U);
+  for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::string::npos}) {
+    EXPECT_EQ(parse(chunked(most), step, limits).state, RequestParser::State::kDone) << step;
+    EXPECT_EQ(parse(chunked("0\r\nX: x" + most.substr(6)), step, limits).status, 431) << step;
+    EXPECT_EQ(parse(chunked("0\r\nno field\r\n" + most.substr(3)), step, limits).status, 431) << step;
+    EXPECT_EQ(parse(chunked("1;" + std::string(200, 'x') + "\r\na\r\n0\r\n\r\n"), step, limits).status, 431) << step;
+    const std::string body(700, 'b');
+    EXPECT_EQ(parse(chunked("2bc\r\n" + body + "\r\n0\r\n\r\n"), step, limits).request.body, body) << step;
+  }
+}
+
 TEST(RequestParser, StopsBehindTheHeaderSoThatItCanBeJudgedFirst) {
   RequestParser parser({});
   const std::string head = post("Content-Length: 5\r\nExpect: 100-continue\r\n");
