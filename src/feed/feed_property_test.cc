@@ -102,8 +102,8 @@ rc::Gen<Operation> operation() {
       {16, cast<Operation>(construct<Resume>(reader()))},
       {8, cast<Operation>(
               construct<Open>(reader(), inRange(0U, 4U), inRange(0U, 3U), arbitrary<bool>(), place, inRange(0U, 20U)))},
-      {7, cast<Operation>(construct<Introspect>(arbitrary<bool>()))},
-      {1, cast<Operation>(construct<Restart>(arbitrary<bool>(), inRange(0U, 100'000'000U)))},
+      {12, cast<Operation>(construct<Introspect>(arbitrary<bool>()))},
+      {3, cast<Operation>(construct<Restart>(arbitrary<bool>(), inRange(0U, 100'000'000U)))},
   });
 }
 
