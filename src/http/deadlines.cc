@@ -4,8 +4,6 @@
 
 namespace agentd::http {
 
-Deadline::~Deadline() { all_.unqueue(*this); }
-
 void Deadline::set(std::int64_t after_ms) {
   const std::int64_t tick = std::max<std::int64_t>(1, after_ms / 16);
   due_ = (all_.clock_.mono_ms() + after_ms + tick - 1) / tick * tick;
@@ -13,31 +11,33 @@ void Deadline::set(std::int64_t after_ms) {
 }
 
 void Deadlines::queue(Deadline& deadline, std::int64_t at) {
-  unqueue(deadline);
+  deadline.unlink();
   deadline.queued_ = at;
-  queue_.emplace(at, &deadline);
+  ticks_[at].push_back(deadline);
   if (at < armed_for_) arm();
 }
 
-void Deadlines::unqueue(Deadline& deadline) {
-  if (deadline.queued_ == Deadline::kNever) return;
-  queue_.erase({deadline.queued_, &deadline});
-  deadline.queued_ = Deadline::kNever;
-}
-
 void Deadlines::arm() {
-  armed_for_ = queue_.begin()->first;
+  while (!ticks_.empty() && ticks_.begin()->second.empty()) ticks_.erase(ticks_.begin());
+  if (ticks_.empty()) return;
+  armed_for_ = ticks_.begin()->first;
   timer_.arm(armed_for_ - clock_.mono_ms(), [this] { expire(); });
 }
 
 void Deadlines::expire() {
   armed_for_ = Deadline::kNever;
   const std::int64_t now = clock_.mono_ms();
-  // A callback may set, clear and destroy any deadline, so begin() is looked up afresh. It ends: whatever is
+  // A callback may set, clear and destroy any deadline, so the first is looked up afresh. It ends: whatever is
   // queued again is queued for later than now.
-  while (!queue_.empty() && queue_.begin()->first <= now) {
-    Deadline& deadline = *queue_.begin()->second;
-    unqueue(deadline);
+  while (!ticks_.empty() && ticks_.begin()->first <= now) {
+    Tick& tick = ticks_.begin()->second;
+    if (tick.empty()) {
+      ticks_.erase(ticks_.begin());
+      continue;
+    }
+    Deadline& deadline = tick.front();
+    deadline.unlink();
+    deadline.queued_ = Deadline::kNever;
     if (deadline.due_ > now) {
       if (deadline.due_ != Deadline::kNever) queue(deadline, deadline.due_);
       continue;
@@ -45,7 +45,7 @@ void Deadlines::expire() {
     deadline.due_ = Deadline::kNever;
     deadline.missed_();
   }
-  if (!queue_.empty() && armed_for_ == Deadline::kNever) arm();
+  if (armed_for_ == Deadline::kNever) arm();
 }
 
 }  // namespace agentd::http

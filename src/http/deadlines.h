@@ -1,16 +1,17 @@
 // Deadlines: many deadlines on one Timer. Confined to its loop's thread.
 //
-// Moving a deadline later, which every write of a stream does, is a store: the set keeps the earlier time,
-// and looks again when that has come. Moving one earlier or setting the first costs O(log n). A time is
-// rounded up by up to 1/16 of its length to a shared tick, so that ten thousand streams with the same
-// keep-alive wake the thread sixteen times in that time and not ten thousand. Never early.
+// A timing wheel: a time is rounded up by up to 1/16 of its length to a shared tick, and each tick has a list,
+// so that ten thousand streams with the same keep-alive wake the thread sixteen times in that time and not ten
+// thousand. Moving a deadline later, which every write of a stream does, is a store: it stays in the list of the
+// earlier tick, and is looked at again when that has come. Moving one earlier or setting the first costs a
+// lookup among the ticks. Never early.
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <set>
-#include <utility>
+#include <map>
 
 #include "base/clock.h"
 #include "net/loop.h"
@@ -20,10 +21,11 @@ namespace agentd::http {
 class Deadlines;
 
 // One deadline, of the owner of this. Outlived by its Deadlines; destruction cancels.
-class Deadline final {
+class Deadline final
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   Deadline(Deadlines& all, std::function<void()> missed) : all_(all), missed_(std::move(missed)) {}
-  ~Deadline();
+  ~Deadline() = default;
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
@@ -37,7 +39,7 @@ class Deadline final {
   Deadlines& all_;
   std::function<void()> missed_;
   std::int64_t due_ = kNever;
-  std::int64_t queued_ = kNever;  // when the set has it, which is never after due_
+  std::int64_t queued_ = kNever;  // the tick in whose list it is, which is never after due_
 };
 
 class Deadlines final {
@@ -46,15 +48,16 @@ class Deadlines final {
 
  private:
   friend class Deadline;
+  using Tick = boost::intrusive::list<Deadline, boost::intrusive::constant_time_size<false>>;
+
   void queue(Deadline& deadline, std::int64_t at);
-  void unqueue(Deadline& deadline);
   void arm();
   void expire();
 
   const Clock& clock_;
   net::Timer timer_;
   std::int64_t armed_for_ = Deadline::kNever;
-  std::set<std::pair<std::int64_t, Deadline*>> queue_;
+  std::map<std::int64_t, Tick> ticks_;
 };
 
 }  // namespace agentd::http

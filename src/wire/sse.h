@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "http/message.h"
@@ -10,8 +11,8 @@ namespace agentd::wire {
 
 // What stands before and after each result of one stream.
 struct SseFraming {
-  std::string before;  // `data: {"jsonrpc":"2.0","id":7,"result":`
-  std::string after;   // `}` and a blank line
+  std::string before;      // `data: {"jsonrpc":"2.0","id":7,"result":`
+  std::string_view after;  // `}` and a blank line
 };
 [[nodiscard]] SseFraming rpc_framing(const Json& id);
 // A frame on its own, as GET /events sends it.
