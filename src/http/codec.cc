@@ -165,6 +165,8 @@ std::size_t RequestParser::Reader::feed_body(std::string_view bytes) {
     // A chunk's line and the trailer it takes whole. It is shown no more than they may have, so that whether they are
     // too large does not depend on how much has arrived at once.
     error_code error;
+    // Beast takes a chunk off its limit anew each time that it is shown a line with a quote that is not closed yet.
+    if (chunked()) body_limit(limits_.body_bytes - request_.body.size());
     const auto more = put_some(bytes.substr(used, limits_.header_bytes), error);
     if (state_ == State::kRefused) return used;
     used += more;

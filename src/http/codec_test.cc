@@ -257,6 +257,14 @@ TEST(RequestParser, BoundsChunkLineAndTrailerAlikeHoweverTheyArrive) {
   }
 }
 
+TEST(RequestParser, CountsAChunkAgainstTheBodyOnceHoweverOftenItsLineIsPresented) {
+  const std::string unclosed = chunked("1f4;a=\"\r\n" + std::string(50, 'x'));
+  for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::string::npos}) {
+    EXPECT_EQ(parse(unclosed, step, {.body_bytes = 1000}).state, RequestParser::State::kBody) << step;
+    EXPECT_EQ(parse(unclosed + "\"\r\n", step, {.body_bytes = 1000}).status, 400) << step;
+  }
+}
+
 TEST(RequestParser, StopsBehindTheHeaderSoThatItCanBeJudgedFirst) {
   RequestParser parser({});
   const std::string head = post("Content-Length: 5\r\nExpect: 100-continue\r\n");
