@@ -49,6 +49,7 @@ lint: ## Format, layers, left-overs, shell and clang-tidy
 # Sanitizers slow a daemon down: of the end-to-end tests those that pass through every folder, and none that races a clock.
 SMOKE ?= card.test.mjs errors.test.mjs feed.test.mjs soak.test.mjs tasks.test.mjs work.test.mjs
 
+asan tsan: export AGENTD_E2E_MEMORY := ignore
 asan: ## Unit tests and SMOKE under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh build test sanitize
 	@$(call configure,asan)

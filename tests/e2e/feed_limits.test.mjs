@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 import { EVENTS, SUBSCRIBE } from './contract.mjs';
 import { startDaemon } from './harness.mjs';
-import { eventually, residentBytes, within } from './processes.mjs';
+import { assertBelow, eventually, residentBytes, within } from './processes.mjs';
 
 const held = ({ pid }) => ({
   descriptors: readdirSync(`/proc/${pid}/fd`).length, threads: readdirSync(`/proc/${pid}/task`).length,
@@ -72,8 +72,7 @@ test('feed_open_close_leaks_nothing', { timeout: 60_000 }, async (t) => {
   const before = residentBytes(daemon.pid);
   await openAndClose(daemon, 1_000);
   await holds(daemon, baseline);
-  const grown = residentBytes(daemon.pid) - before;
-  assert.ok(grown < 1024 * 1024, `${grown} bytes more: a KiB for each`);
+  assertBelow(residentBytes(daemon.pid) - before, 1024 * 1024, 'bytes more: a KiB for each');
   const feeds = [];
   while (feeds.length < most) feeds.push(await daemon.feed());
   await assert.rejects(daemon.feed(), /429/, 'what was closed does not count, what is open does');

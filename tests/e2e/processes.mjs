@@ -1,5 +1,6 @@
 // Processes and folders of a test: started here, ended by their pid, removed when the test ends, however it ends.
 // Every wait has a deadline.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -71,6 +72,11 @@ export const allGone = (processes, ms = 2_000) => eventually(
 
 export function residentBytes(pid) {
   return 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+}
+
+// Of memory. A sanitizer keeps what was freed, so `make asan` and `make tsan` do not ask.
+export function assertBelow(amount, most, what) {
+  if (process.env.AGENTD_E2E_MEMORY !== 'ignore') assert.ok(amount < most, `${amount} ${what}`);
 }
 
 const running = new Set();

@@ -8,10 +8,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { objectOf } from '../e2e/contract.mjs';
 import { mirror } from '../e2e/feed_reader.mjs';
 import { Daemon, users } from '../e2e/harness.mjs';
-import { eventually, seeded } from '../e2e/processes.mjs';
+import { assertBelow, eventually, seeded } from '../e2e/processes.mjs';
+import { snapshot, statusOf } from '../e2e/snapshot.mjs';
 import { EVENTS_PER_MESSAGE, Load, workflow } from './load.mjs';
 import { Principal, Record } from './record.mjs';
-import { snapshot, statusOf } from '../e2e/snapshot.mjs';
 import { Subscriber } from './subscriber.mjs';
 
 const SETTLE_MS = 180_000;
@@ -92,7 +92,7 @@ class Soak {
       const memory = this.#memory();
       this.say(`round ${round + 1}: ${JSON.stringify({ ...this.#done(), memory })}`);
       before ??= memory;
-      assert.ok(memory < 1.25 * before + 16, `the daemon has ${memory} MiB, after the first round it had ${before}`);
+      assertBelow(memory, 1.25 * before + 16, `MiB in the daemon, after the first round it had ${before}`);
     }
     await this.daemon.stop();
     return this.#done();
