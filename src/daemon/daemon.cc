@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -93,6 +94,13 @@ Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config:
     out.push_back(std::move(*listener));
   }
   return out;
+}
+
+// Which may be fewer than the machine has: hardware_concurrency() does not ask.
+unsigned usable_processors() {
+  cpu_set_t usable;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return std::thread::hardware_concurrency();
+  return static_cast<unsigned>(CPU_COUNT(&usable));
 }
 
 // As many as this process may have descriptors for, which it asks the system for first: the usual 1,024 are an old
@@ -210,7 +218,7 @@ int run(const Setup& setup, unsigned edges) {
   if (!store) return cannot_serve(store.error().message);
   const auto reserved = (*store)->reserved_seq();
   if (!reserved) return cannot_serve(reserved.error().message);
-  if (edges == 0) edges = std::clamp(std::thread::hardware_concurrency(), 1U, kMostEdges);
+  if (edges == 0) edges = std::clamp(usable_processors(), 1U, kMostEdges);
   Life life(setup, edges, std::move(*store), *reserved,
             config.a2a.url.empty() ? listeners->front()->url() + "/" : config.a2a.url);
   if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);

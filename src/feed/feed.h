@@ -137,6 +137,7 @@ class Subscription {
   struct Batch {
     std::vector<FramePtr> frames;  // visible, in order
     std::uint64_t through = 0;     // once all frames are sent, everything up to here is accounted for
+    bool more = false;             // there is more past `through`
     bool lagged = false;           // the ring has evicted past the cursor: end the stream, say nothing
     bool revoked = false;          // nothing more may be read: end the stream, say goodbye
   };

@@ -65,7 +65,10 @@ Subscription::Batch Subscription::peek(std::size_t max_bytes) const {
   for (const Ring::Slot& slot : feed_.ring_.from(cursor_ + 1)) {
     if (admits(slot, feed_.introspection_)) {
       bytes += slot.frame->text.size();
-      if (!batch.frames.empty() && bytes > max_bytes) break;
+      if (!batch.frames.empty() && bytes > max_bytes) {
+        batch.more = true;
+        break;
+      }
       batch.frames.push_back(slot.frame);
     }
     ++batch.through;

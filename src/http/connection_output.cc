@@ -2,6 +2,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +28,8 @@ std::int64_t send_pieces(int fd, std::span<iovec> pieces) {
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
-  const auto sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // Not by sendmsg(), which is a place where threads can be cancelled: that is a twentieth of what an event costs.
+  const auto sent = ::syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) return sent;
   return errno == EAGAIN || errno == EINTR ? 0 : -1;
 }
@@ -145,7 +148,7 @@ void Connection::send_stream() {
   gather.clear();
   const auto head = std::string_view(out_).substr(sent_);
   gather.add(head);
-  stream_->gather(gather, edge_.peeked);
+  const bool more = stream_->gather(gather, edge_.peeked);
   if (gather.bytes() == 0) {
     if (stream_->taken(0, edge_.peeked) > 0) return edge_.ready(*this);
     return stream_idle();
@@ -160,7 +163,7 @@ void Connection::send_stream() {
   sent_of_out(of_head);
   stream_->taken(static_cast<std::size_t>(sent) - of_head, edge_.peeked);
   if (static_cast<std::size_t>(sent) < gather.bytes()) return wait_writable();
-  if (stream_->has_more(edge_.peeked)) return edge_.ready(*this);
+  if (more) return edge_.ready(*this);
   stream_idle();
 }
 

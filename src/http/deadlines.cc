@@ -6,7 +6,7 @@ namespace agentd::http {
 
 void Deadline::set(std::int64_t after_ms) {
   const std::int64_t tick = std::max<std::int64_t>(1, after_ms / 16);
-  due_ = (all_.clock_.mono_ms() + after_ms + tick - 1) / tick * tick;
+  due_ = (all_.now() + after_ms + tick - 1) / tick * tick;
   if (due_ < queued_) all_.queue(*this, due_);
 }
 

@@ -4,7 +4,7 @@
 // so that ten thousand streams with the same keep-alive wake the thread sixteen times in that time and not ten
 // thousand. Moving a deadline later, which every write of a stream does, is a store: it stays in the list of the
 // earlier tick, and is looked at again when that has come. Moving one earlier or setting the first costs a
-// lookup among the ticks. Never early.
+// lookup among the ticks. Never early but for the length of a turn, in which the clock is read once.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/clock.h"
 #include "net/loop.h"
@@ -46,6 +47,10 @@ class Deadlines final {
  public:
   Deadlines(net::Loop& loop, const Clock& clock) : clock_(clock), timer_(loop) {}
 
+  // Between the two, the time is that of the first.
+  void begin_turn() { turn_ms_ = clock_.mono_ms(); }
+  void end_turn() { turn_ms_.reset(); }
+
  private:
   friend class Deadline;
   using Tick = boost::intrusive::list<Deadline, boost::intrusive::constant_time_size<false>>;
@@ -54,7 +59,10 @@ class Deadlines final {
   void arm();
   void expire();
 
+  [[nodiscard]] std::int64_t now() const { return turn_ms_ ? *turn_ms_ : clock_.mono_ms(); }
+
   const Clock& clock_;
+  std::optional<std::int64_t> turn_ms_;
   net::Timer timer_;
   std::int64_t armed_for_ = Deadline::kNever;
   std::map<std::int64_t, Tick> ticks_;

@@ -63,11 +63,13 @@ void Edge::take_turns() {
   const auto ready = std::exchange(ready_, {});
   const auto count = ready.size();
   const auto first = count == 0 ? 0 : ++first_ % count;
+  deadlines.begin_turn();
   for (std::size_t i = 0; i < count; ++i) {
     Connection& connection = *ready[first + i < count ? first + i : first + i - count];
     connection.queued_ = false;
     connection.turn();
   }
+  deadlines.end_turn();
   if (connections_.empty() && empty_) std::exchange(empty_, nullptr)();
 }
 

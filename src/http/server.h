@@ -36,8 +36,8 @@ class StreamSource {
  public:
   virtual ~StreamSource() = default;
   // Appends what could be sent next, up to about `max_bytes` and at least one event if there is one. Consumes
-  // nothing.
-  virtual void peek(std::vector<StreamEvent>& out, std::size_t max_bytes) = 0;
+  // nothing. Returns whether there may be more beyond that; of what comes later, the source says so.
+  virtual bool peek(std::vector<StreamEvent>& out, std::size_t max_bytes) = 0;
   // The first `count` events of the last peek are with the kernel (or the last of them is being finished).
   virtual void consume(std::size_t count) = 0;
   enum class State : std::uint8_t {

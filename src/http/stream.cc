@@ -9,14 +9,16 @@ Stream::Stream(std::shared_ptr<StreamSource> source, StreamLimits limits, Chunke
 
 Stream::~Stream() { source_->closed(); }
 
-void Stream::gather(Gather& out, std::vector<StreamEvent>& peeked) {
+bool Stream::gather(Gather& out, std::vector<StreamEvent>& peeked) {
   peeked.clear();
-  if (current_ && !out.add(current_->event, chunked_, current_->sent)) return;
-  if (out.bytes() >= Gather::kBytes) return;
-  source_->peek(peeked, Gather::kBytes - out.bytes());
+  if (current_ && !out.add(current_->event, chunked_, current_->sent)) return true;
+  if (out.bytes() >= Gather::kBytes) return true;
+  const bool more = source_->peek(peeked, Gather::kBytes - out.bytes());
   std::size_t fitting = 0;
   while (fitting < peeked.size() && out.add(peeked[fitting], chunked_)) ++fitting;
+  const bool all = fitting == peeked.size();
   peeked.resize(fitting);
+  return more || !all;
 }
 
 std::size_t Stream::taken(std::size_t bytes, std::vector<StreamEvent>& peeked) {
@@ -45,14 +47,6 @@ std::size_t Stream::taken(std::size_t bytes, std::vector<StreamEvent>& peeked) {
   peeked.clear();
   if (consumed > 0) source_->consume(consumed);
   return consumed;
-}
-
-bool Stream::has_more(std::vector<StreamEvent>& peeked) {
-  peeked.clear();
-  source_->peek(peeked, 1);
-  const bool more = !peeked.empty();
-  peeked.clear();
-  return more;
 }
 
 }  // namespace agentd::http

@@ -24,15 +24,13 @@ class Stream final {
   Stream& operator=(const Stream&) = delete;
 
   // Adds the rest of the current event and what the source has. `peeked` is room to work in, kept until
-  // taken().
-  void gather(Gather& out, std::vector<StreamEvent>& peeked);
+  // taken(). Returns whether there may be more than was added.
+  bool gather(Gather& out, std::vector<StreamEvent>& peeked);
   // The kernel took the first `bytes` of what gather() added. Returns how many events that consumed.
   std::size_t taken(std::size_t bytes, std::vector<StreamEvent>& peeked);
 
   // Whether an event has begun whose rest the kernel has not taken.
   [[nodiscard]] bool in_event() const { return current_ != nullptr; }
-  // Whether the source has more at this moment. Costs a peek.
-  [[nodiscard]] bool has_more(std::vector<StreamEvent>& peeked);
   [[nodiscard]] StreamSource& source() { return *source_; }
   [[nodiscard]] const StreamLimits& limits() const { return limits_; }
   [[nodiscard]] Chunked chunked() const { return chunked_; }

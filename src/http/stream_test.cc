@@ -14,13 +14,14 @@ class Queue final : public StreamSource {
  public:
   void push(std::string text) { events.push_back(std::make_shared<const std::string>(std::move(text))); }
 
-  void peek(std::vector<StreamEvent>& out, std::size_t max_bytes) override {
+  bool peek(std::vector<StreamEvent>& out, std::size_t max_bytes) override {
     std::size_t bytes = 0;
     for (const auto& text : events) {
-      if (!out.empty() && bytes + text->size() > max_bytes) return;
+      if (!out.empty() && bytes + text->size() > max_bytes) return true;
       bytes += text->size();
       out.push_back({.owner = text, .pieces = {*text}});
     }
+    return false;
   }
   void consume(std::size_t count) override { events.erase(events.begin(), events.begin() + static_cast<long>(count)); }
   State state() const override { return State::kOpen; }
@@ -53,6 +54,14 @@ TEST_F(StreamTest, ConsumesWholeEventsAndTheOneThatItHolds) {
   EXPECT_EQ(stream.taken(8 + 4, peeked), 2U);
   EXPECT_EQ(queue->events.size(), 1U);
   EXPECT_EQ(gather_all(), "wo\r\n5\r\nthree\r\n");
+}
+
+TEST_F(StreamTest, SaysWhetherThereIsMoreThanOneWriteTakes) {
+  queue->push("one");
+  EXPECT_FALSE(stream.gather(*gather, peeked));
+  queue->push(std::string(Gather::kBytes, 'x'));
+  gather->clear();
+  EXPECT_TRUE(stream.gather(*gather, peeked));
 }
 
 TEST_F(StreamTest, ConsumesNothingWhenNothingWasTaken) {
@@ -93,7 +102,7 @@ TEST_F(StreamTest, IsExactWhateverTheKernelTakes) {
     stream.taken(taken, peeked);
   }
   EXPECT_EQ(sent, expected);
-  EXPECT_FALSE(stream.has_more(peeked));
+  EXPECT_EQ(gather_all(), "");
 }
 
 TEST_F(StreamTest, ConsumesEmptyEventsThatAreNoBytes) {

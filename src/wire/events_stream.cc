@@ -74,12 +74,14 @@ void EventsStream::peek_own(std::vector<http::StreamEvent>& out, std::string fra
   peeked_.push_back(cursor);
 }
 
-void EventsStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
+bool EventsStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
   peeked_.clear();
+  more_ = phase_ == Phase::kHello;
   if (subscription_.revoked()) end("revoked");
   if (phase_ == Phase::kHello) peek_own(out, subscription_.hello());
   if (phase_ == Phase::kEvents) peek_events(out, max_bytes);
   if (phase_ == Phase::kGoodbye) peek_own(out, subscription_.goodbye(reason_));
+  return more_;
 }
 
 void EventsStream::peek_events(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
@@ -90,16 +92,23 @@ void EventsStream::peek_events(std::vector<http::StreamEvent>& out, std::size_t 
     phase_ = Phase::kCut;
     return;
   }
+  more_ = batch.more;
   for (const feed::FramePtr& frame : batch.frames) {
     out.push_back(event_frame(frame));
     peeked_.push_back(frame->seq);
   }
-  resting_ = peeked_.empty();
-  if (!resting_) {
+  if (peeked_.empty()) {
+    subscription_.advance(batch.through);
+    rest();
+  } else {
+    resting_ = false;
     peeked_.back() = batch.through;
-    return;
   }
-  subscription_.advance(batch.through);
+}
+
+// Whatever is pushed past the cursor from now on, the readers have not looked at yet, and will wake it for.
+void EventsStream::rest() {
+  resting_ = true;
   if (!options_.follow) phase_ = Phase::kDone;
 }
 
@@ -111,6 +120,8 @@ void EventsStream::consume(std::size_t count) {
     phase_ = Phase::kEvents;
   } else if (phase_ == Phase::kGoodbye) {
     phase_ = Phase::kDone;
+  } else if (peeked_.empty() && !more_) {
+    rest();
   }
 }
 

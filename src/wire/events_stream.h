@@ -37,7 +37,7 @@ class EventsStream final : public http::StreamSource, private feed::Reader {
 
   void on_ready(std::function<void()> wake) { wake_ = std::move(wake); }
 
-  void peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) override;
+  bool peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) override;
   void consume(std::size_t count) override;
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string keep_alive() override;
@@ -49,6 +49,7 @@ class EventsStream final : public http::StreamSource, private feed::Reader {
   void woken(std::uint64_t accounted) override;
   void wake();
   void catch_up();
+  void rest();
   void peek_events(std::vector<http::StreamEvent>& out, std::size_t max_bytes);
   void peek_own(std::vector<http::StreamEvent>& out, std::string frame);
   [[nodiscard]] http::StreamEvent event_frame(const feed::FramePtr& frame) const;
@@ -63,6 +64,7 @@ class EventsStream final : public http::StreamSource, private feed::Reader {
   http::Deadline deadline_;
   Phase phase_ = Phase::kHello;
   const char* reason_ = "";
+  bool more_ = false;     // the last peek did not reach the end of the ring
   bool resting_ = false;  // all that is visible was read: the cursor is that of the readers, until one is woken
   std::vector<std::uint64_t> peeked_;  // where the cursor stands once that many events of the last peek are sent
 };

@@ -28,13 +28,14 @@ void TaskStream::enqueue(std::shared_ptr<const runtime::TaskEvent> event) {
   if (wake_) wake_();
 }
 
-void TaskStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
+bool TaskStream::peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) {
   std::size_t bytes = 0;
   for (const auto& waiting : queue_) {
-    if (bytes > 0 && bytes + waiting->event->text.size() > max_bytes) break;
+    if (bytes > 0 && bytes + waiting->event->text.size() > max_bytes) return true;
     bytes += waiting->event->text.size();
     out.push_back({.owner = waiting, .pieces = {waiting->id, framing_.before, waiting->event->text, framing_.after}});
   }
+  return false;
 }
 
 void TaskStream::consume(std::size_t count) {

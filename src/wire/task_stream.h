@@ -30,7 +30,7 @@ class TaskStream final : public runtime::TaskListener,
 
   void on_event(std::shared_ptr<const runtime::TaskEvent> event) override;
 
-  void peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) override;
+  bool peek(std::vector<http::StreamEvent>& out, std::size_t max_bytes) override;
   void consume(std::size_t count) override;
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string keep_alive() override { return ": \n\n"; }
