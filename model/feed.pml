@@ -261,7 +261,9 @@ inline peek() {
      fi;
      do
      :: through == newest -> break
-     :: through != newest && count == 1 && may_see(through + 1) -> break  // max_bytes: at least one event
+     :: through != newest && count == 1 && may_see(through + 1) ->  // max_bytes: at least one event
+        more = true;
+        break
      :: through != newest ->
         through++;
         if
@@ -326,7 +328,7 @@ inline send_events() {
   od;
   account();
   blocked = half != 0 || taken < count;
-  ready = count > 0 && !blocked;                          // [Stream::has_more], as one more turn
+  ready = more && !blocked;                               // what comes later, a wake-up says
   if
   :: broken(CLEAR_AFTER_TURN) && !ready -> moved = false
   :: else
@@ -353,7 +355,7 @@ inline send_goodbye() {
 
 active proctype Edge() {
   byte batch[2], count, taken, through;
-  bool halt;
+  bool more, halt;
 end:
   do
      // The task that Gateway::feed_moved posts [EventsStream::wake].
@@ -394,7 +396,7 @@ end:
        :: phase == AT_GOODBYE -> send_goodbye()
        :: phase == NONE
        fi;
-       busy = false; checked = false; excused = false; halt = false;
+       busy = false; checked = false; excused = false; more = false; halt = false;
        batch[0] = 0; batch[1] = 0; count = 0; taken = 0; through = 0
      }
   od
