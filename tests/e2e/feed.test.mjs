@@ -1,11 +1,14 @@
 // The events feed: activation, params, frames, endings (events.md sections 2 to 4, 8, 9, 12).
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { parseSseStream } from '@a2a-js/sdk';
 
 import { ANNOTATIONS, COMMAND, EVENTS, SUBSCRIBE } from './contract.mjs';
 import { startDaemon, twoUsers, userMessage } from './harness.mjs';
+import { eventually } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
 import { assertFrame } from './schemas.mjs';
 
@@ -172,6 +175,21 @@ test("the SDK's own reader of event streams reads the feed", async () => {
   }
   abort.abort();
   assert.equal(frames, 5);
+});
+
+test('edges are as many as asked for, share the connections and the limits, and all know what happens', async (t) => {
+  const daemon = await startDaemon(t, { args: ['--edges', '3'], config: { a2a: { events: { max_streams: 6 } } } });
+  const task = `/proc/${daemon.pid}/task`;
+  const edges = () => readdirSync(task).map((id) => readFileSync(join(task, id, 'comm'), 'utf8').trim())
+    .filter((name) => name.startsWith('agentd-edge-')).sort().join();
+  await eventually('three edges', () => edges() === 'agentd-edge-0,agentd-edge-1,agentd-edge-2');
+  const feeds = [];
+  while (feeds.length < 6) feeds.push(await daemon.feed());
+  await assert.rejects(daemon.feed(), /429/);
+  const { id } = await daemon.sendTask('hello');
+  const ends = await Promise.all(feeds.map((feed) => feed.untilDone(id)));
+  for (const end of ends) assert.deepEqual(end, ends[0]);
+  for (const feed of feeds) feed.close();
 });
 
 test('streams past the limit of a principal are 429, operators are exempt', async (t) => {

@@ -38,8 +38,9 @@ const deepMerge = (base, over) => {
 };
 
 export class Daemon {
-  // options: config (merged over the test's defaults), rules (of the scripted model), env.
-  constructor({ config = {}, rules = standardRules, env = {} } = {}) {
+  // options: config (merged over the test's defaults), rules (of the scripted model), env, args (of `serve`).
+  constructor({ config = {}, rules = standardRules, env = {}, args = [] } = {}) {
+    this.args = args;
     this.folder = makeFolder();
     this.env = environment(this.folder, env);
     mkdirSync(this.env.XDG_STATE_HOME);
@@ -60,7 +61,7 @@ export class Daemon {
 
   async start() {
     writeFileSync(this.configFile, JSON.stringify(this.config));
-    this.program = new Program(['serve', '-c', this.configFile], { env: this.env, cwd: this.folder });
+    this.program = new Program(['serve', '-c', this.configFile, ...this.args], { env: this.env, cwd: this.folder });
     const listening = () => {
       if (!this.program.alive) throw new Error(`agentd ended at once; stderr:\n${this.program.stderr}`);
       const line = this.program.lines(this.program.stderr).find((text) => text.includes('"listening"'));
