@@ -10,7 +10,10 @@ int main(int argc, char** argv) {
   using namespace agentd;
   return cli::run_cli(
       argc, argv,
-      {.serve = [](const cli::ServeOptions& options) { return daemon::serve(options.config, options.edges); },
+      {.serve =
+           [](const cli::ServeOptions& options) {
+             return daemon::serve(options.config, {.count = options.edges, .io_uring = !options.no_io_uring});
+           },
        .check = [](const cli::CheckOptions& options) { return daemon::check(options.config, options.json); },
        .extension_schema = [](const std::string& name) { return daemon::print_extension_schema(name); },
        .config_schema =

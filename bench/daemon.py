@@ -32,9 +32,11 @@ class Daemon:
     """`with Daemon(binary, config) as daemon`: listening when it begins, ended when it ends."""
 
     def __init__(self, binary: pathlib.Path, config: dict | None = None, cpu: int | None = None,
-                 rules: list | None = None, env: dict | None = None):
-        """`cpu`: the only one it may run on. `rules`: of the scripted model. `env`: variables beside ours."""
+                 rules: list | None = None, env: dict | None = None, args: list[str] | None = None):
+        """`cpu`: the only one it may run on. `rules`: of the scripted model. `env`: variables beside ours. `args`: of
+        `serve`."""
         self.binary, self.config, self.rules, self.env = binary, config or {}, rules, env or {}
+        self.args = args or []
         self.ids = itertools.count(1)
         self.pinned = [] if cpu is None else ["taskset", "--cpu-list", str(cpu)]
 
@@ -47,7 +49,7 @@ class Daemon:
             config["agent"] = {"model": {"provider": "scripted", "script": "rules.yaml"}}
         (self.folder / "agentd.yaml").write_text(json.dumps(merged(config, self.config)))
         begun = time.monotonic()
-        self.process = subprocess.Popen([*self.pinned, self.binary, "serve", "-c", self.folder / "agentd.yaml"],
+        self.process = subprocess.Popen([*self.pinned, self.binary, "serve", "-c", self.folder / "agentd.yaml", *self.args],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         cwd=self.folder, env={**CLEAN, **self.env})
         # A daemon that neither listens nor ends must not hold us: its stderr closes when it is killed.

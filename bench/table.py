@@ -117,6 +117,7 @@ def markdown_row(row: Row, results: dict) -> str:
 
 
 FEEDS = {"floor_writev": "kernel floor: `writev`", "floor_uringmsg": "kernel floor: `uringmsg`", "agentd": "agentd",
+         "agentd_calls": "agentd --no-io-uring",
          "nchan": "nchan", "node": "Node, plain http"}
 COLUMNS = {"deliveries/s": ("{:,.0f}", "deliveries_per_s"), "events a write": ("{:.2f}", "events_per_write"),
            "CPU per delivery": ("{:.2f} us", "cpu_us"),

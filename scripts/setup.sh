@@ -9,11 +9,11 @@ cd "$(dirname "$0")/.."
 declare -A packages=(
   [build]="clang-19 mold ccache cmake ninja-build pkg-config make git g++ python3
     libboost1.81-dev libssl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libvalijson-dev libyaml-cpp-dev
-    libsqlite3-dev libsqlitecpp-dev libcurl4-openssl-dev libcli11-dev libjq-dev libonig-dev libre2-dev"
+    liburing-dev libsqlite3-dev libsqlitecpp-dev libcurl4-openssl-dev libcli11-dev libjq-dev libonig-dev libre2-dev"
   [test]="libgtest-dev librapidcheck-dev curl jq"
   [lint]="clang-tidy-19 clang-format-19 shellcheck"
   [sanitize]="libclang-rt-19-dev llvm-19"
-  [bench]="libbenchmark-dev liburing-dev wrk libpcre2-8-0"
+  [bench]="libbenchmark-dev wrk libpcre2-8-0"
   [model]="spin gcc clang-19"
 )
 minimum_node=20

@@ -28,7 +28,7 @@ Environment:
   NO_COLOR       no colours)"};
 
 const Help kServeHelp{.about = "Runs the daemon in the foreground until SIGTERM or Ctrl-C.",
-                      .usage = "serve [-c FILE] [--edges N]",
+                      .usage = "serve [-c FILE] [--edges N] [--no-io-uring]",
                       .examples = R"(Examples:
   agentd serve                     the defaults: http://127.0.0.1:8420, a scripted model
   agentd serve -c agentd.yaml)"};

@@ -122,6 +122,8 @@ Parsed parse_serve(Words words) {
       .add_option("--edges", options.edges, "Threads that serve connections, 1 to 64 (default: the cores, at most 4)")
       ->type_name("N")
       ->check(CLI::Range(1, 64).description(""));
+  grammar.app().add_flag("--no-io-uring", options.no_io_uring,
+                         "Send by a system call for each stream, not by io_uring");
   auto parsed = grammar.parse(std::move(words), 0, 0);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
   return options;

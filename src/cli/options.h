@@ -11,6 +11,7 @@ namespace agentd::cli {
 struct ServeOptions {
   std::string config = {};  // a file; empty = the defaults
   unsigned edges = 0;       // threads that serve connections; 0: one for each core, at most 4
+  bool no_io_uring = false;
 };
 
 struct CheckOptions {

@@ -125,7 +125,7 @@ feed::Options feed_options(const config::Snapshot& config) {
 // whose last answers are posted to it; the edge comes last, and so is gone before what it asks.
 class Life final {
  public:
-  Life(const Setup& setup, unsigned edges, std::unique_ptr<store::Store> store, std::uint64_t reserved,
+  Life(const Setup& setup, EdgeOptions edges, std::unique_ptr<store::Store> store, std::uint64_t reserved,
        const std::string& url)
       : config_(setup.config),
         store_(std::move(store)),
@@ -136,7 +136,7 @@ class Life final {
         access_(config_),
         facts_(card_facts(setup, url)),
         pages_(public_pages(facts_)),
-        edges_(edges, clock_,
+        edges_(edges.count, clock_,
                {.core = loop_,
                 .service = core_.service(),
                 .commands = core_.commands(),
@@ -149,7 +149,7 @@ class Life final {
                 .declared = facts_.declared,
                 .rpc_prefix = path_of(url),
                 .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }},
-               {.connections = connection_limit()}),
+               {.connections = connection_limit(), .io_uring = edges.io_uring}),
         signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { drain(number); }) {
     feed_.on_push([this] {
       if (std::exchange(announced_, true)) return;
@@ -210,7 +210,7 @@ class Life final {
   const net::Signals signals_;
 };
 
-int run(const Setup& setup, unsigned edges) {
+int run(const Setup& setup, EdgeOptions edges) {
   const config::Snapshot& config = setup.config;
   auto listeners = open_listeners(config);
   if (!listeners) return cannot_serve(listeners.error().message);
@@ -218,7 +218,7 @@ int run(const Setup& setup, unsigned edges) {
   if (!store) return cannot_serve(store.error().message);
   const auto reserved = (*store)->reserved_seq();
   if (!reserved) return cannot_serve(reserved.error().message);
-  if (edges == 0) edges = std::clamp(usable_processors(), 1U, kMostEdges);
+  if (edges.count == 0) edges.count = std::clamp(usable_processors(), 1U, kMostEdges);
   Life life(setup, edges, std::move(*store), *reserved,
             config.a2a.url.empty() ? listeners->front()->url() + "/" : config.a2a.url);
   if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);
@@ -228,7 +228,7 @@ int run(const Setup& setup, unsigned edges) {
 
 }  // namespace
 
-int serve(const std::string& config_file, unsigned edges) {
+int serve(const std::string& config_file, EdgeOptions edges) {
   std::signal(SIGPIPE, SIG_IGN);
   auto setup = load_setup(config_file);
   if (!setup) {

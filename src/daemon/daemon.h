@@ -5,10 +5,15 @@
 
 namespace agentd::daemon {
 
+// The threads that serve connections.
+struct EdgeOptions {
+  unsigned count = 0;    // 0: one for each core, at most 4
+  bool io_uring = true;  // where the kernel allows it
+};
+
 // Runs until SIGTERM, SIGINT or SIGHUP, which drain it. Returns the exit code: 0, 1 when it cannot serve (port, store), 2
-// for faults of the configuration. Everything it has to say goes to stderr. `edges`: threads that serve connections; 0 for
-// one for each core, at most 4.
-[[nodiscard]] int serve(const std::string& config_file, unsigned edges);
+// for faults of the configuration. Everything it has to say goes to stderr.
+[[nodiscard]] int serve(const std::string& config_file, EdgeOptions edges);
 
 // Says what is wrong with a configuration, all of it. Returns 0 or 2.
 [[nodiscard]] int check(const std::string& config_file, bool json);

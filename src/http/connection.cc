@@ -39,7 +39,7 @@ void Connection::turn_away() {
 
 void Connection::turn() {
   if (state_ == State::kReading) serve();
-  if (state_ == State::kStreaming) send_stream();
+  if (state_ == State::kStreaming && offer()) return;
   settle();
 }
 
@@ -167,7 +167,7 @@ void Connection::deadline_missed() {
     case Phase::kSilence:
       phase_ = Phase::kNone;
       comment_due_ = true;
-      send_stream();
+      edge_.ready(*this);
       break;
     default: return close();
   }

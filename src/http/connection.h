@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,18 @@
 namespace agentd::http {
 
 class Answer;
+class Connection;
 class Edge;
+
+// What a stream has to send in a turn of its edge.
+struct Offer {
+  Connection* connection = nullptr;
+  std::span<iovec> pieces;  // of the edge's gather
+  std::size_t bytes = 0;
+  std::size_t first_event = 0;  // of the edge's peeked
+  std::size_t events = 0;
+  bool more = false;  // there is more than this
+};
 
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
@@ -41,14 +53,16 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   void start();
   void turn_away();  // 503: over the cap
-  void turn();       // goes on with what was put off to this turn of the loop
-  void drain();      // closes as soon as nothing is due
+  void turn();       // goes on with what was put off to this turn of the loop; may add to the edge's offers
+  void sent(const Offer& offer, std::int64_t taken);  // what the kernel took of it, as in Send
+  void drain();                                       // closes as soon as nothing is due
   void close();
 
   // Of the one exchange that is open; no-ops when it no longer is.
   void respond(const Response& response);
   void stream(const Response& head, std::shared_ptr<StreamSource> source, StreamLimits limits);
   void wake();
+  [[nodiscard]] bool streams() const { return state_ == State::kStreaming; }
 
  private:
   friend class Edge;
@@ -78,8 +92,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void limit_kernel(StreamLimits limits);
   void wait_writable();
   void writable();
-  void send_stream();
-  void stream_idle();
+  bool offer();
+  void cut_if_passed();
+  bool stream_idle();
   void end_stream(bool complete);
   void sent_of_out(std::size_t bytes);
 

@@ -2,18 +2,16 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <iterator>
+#include <span>
 #include <utility>
 
 #include "http/answer.h"
 #include "http/connection.h"
 #include "http/edge.h"
+#include "http/sender.h"
 
 namespace agentd::http {
 
@@ -22,17 +20,6 @@ namespace {
 // Of a stream: so much may wait in the kernel for a reader that lags, and the ring of the feed is the rest of
 // the buffer.
 constexpr int kStreamSendBuffer = 128 << 10;
-
-// Bytes taken, 0 when the socket is full, -1 when it is broken.
-std::int64_t send_pieces(int fd, std::span<iovec> pieces) {
-  msghdr message{};
-  message.msg_iov = pieces.data();
-  message.msg_iovlen = pieces.size();
-  // Not by sendmsg(), which is a place where threads can be cancelled: that is a twentieth of what an event costs.
-  const auto sent = ::syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent >= 0) return sent;
-  return errno == EAGAIN || errno == EINTR ? 0 : -1;
-}
 
 }  // namespace
 
@@ -89,12 +76,9 @@ void Connection::wait_writable() {
 
 void Connection::writable() {
   blocked_ = false;
-  if (state_ == State::kStreaming) {
-    send_stream();
-  } else {
-    write_out();
-    if (state_ == State::kReading) serve();
-  }
+  if (state_ == State::kStreaming) return edge_.ready(*this);
+  write_out();
+  if (state_ == State::kReading) serve();
   settle();
 }
 
@@ -130,58 +114,85 @@ void Connection::wake() {
   if (state_ == State::kStreaming) edge_.ready(*this);
 }
 
-// One send: 64 KB at most, so that a turn of the loop belongs to all. What is left is for the next turn, or
-// for when the socket takes more.
-void Connection::send_stream() {
+// 64 KB at most, so that a turn of the loop belongs to all. What is left is for the next turn, or for when the socket
+// takes more.
+bool Connection::offer() {
   const auto state = stream_->source().state();
-  if (state == StreamSource::State::kCut) return close();
-  if (state == StreamSource::State::kRevoked && (blocked_ || stream_->in_event())) return close();
+  if (state == StreamSource::State::kCut ||
+      (state == StreamSource::State::kRevoked && (blocked_ || stream_->in_event()))) {
+    close();
+    return false;
+  }
   if (blocked_) {
-    // It waits for its reader, but not once its source has moved on without it, as a peek finds.
-    edge_.peeked.clear();
-    stream_->source().peek(edge_.peeked, 1);
-    edge_.peeked.clear();
-    if (stream_->source().state() == StreamSource::State::kCut) close();
-    return;
+    cut_if_passed();
+    return false;
   }
   Gather& gather = edge_.gather;
-  gather.clear();
-  const auto head = std::string_view(out_).substr(sent_);
-  gather.add(head);
+  const auto first = edge_.peeked.size();
+  gather.add(std::string_view(out_).substr(sent_));
   const bool more = stream_->gather(gather, edge_.peeked);
   if (gather.bytes() == 0) {
-    if (stream_->taken(0, edge_.peeked) > 0) return edge_.ready(*this);
-    return stream_idle();
+    if (stream_->taken(0, std::span(edge_.peeked).subspan(first)) > 0) {
+      edge_.ready(*this);
+      return false;
+    }
+    if (!stream_idle()) return false;
+    gather.add(out_);
   }
-  const auto sent = send_pieces(fd_.get(), gather.pieces());
-  if (sent < 0) return close();
-  if (sent > 0) {
+  edge_.offers.push_back({.connection = this,
+                          .pieces = gather.pieces(),
+                          .bytes = gather.bytes(),
+                          .first_event = first,
+                          .events = edge_.peeked.size() - first,
+                          .more = more});
+  return true;
+}
+
+// It waits for its reader, but not once its source has moved on without it, as a peek finds.
+void Connection::cut_if_passed() {
+  const auto first = edge_.peeked.size();
+  stream_->source().peek(edge_.peeked, 1);
+  edge_.peeked.resize(first);
+  if (stream_->source().state() == StreamSource::State::kCut) close();
+}
+
+void Connection::sent(const Offer& offer, std::int64_t taken) {
+  if (state_ != State::kStreaming) return;
+  if (taken < 0) return close();
+  if (taken > 0) {
     phase_ = Phase::kNone;
     comment_due_ = false;
   }
-  const auto of_head = std::min(static_cast<std::size_t>(sent), head.size());
-  sent_of_out(of_head);
-  stream_->taken(static_cast<std::size_t>(sent) - of_head, edge_.peeked);
-  if (static_cast<std::size_t>(sent) < gather.bytes()) return wait_writable();
-  if (more) return edge_.ready(*this);
-  stream_idle();
+  const auto bytes = static_cast<std::size_t>(taken);
+  const auto of_head = std::min(bytes, out_.size() - sent_);
+  if (of_head > 0) sent_of_out(of_head);
+  stream_->taken(bytes - of_head, std::span(edge_.peeked).subspan(offer.first_event, offer.events));
+  if (bytes < offer.bytes) {
+    wait_writable();
+  } else if (offer.more) {
+    edge_.ready(*this);
+  } else {
+    stream_idle();
+  }
+  settle();
 }
 
-// Everything the source had is with the kernel.
-void Connection::stream_idle() {
+// Everything the source had is with the kernel. True when it is to be kept alive by what is in out_.
+bool Connection::stream_idle() {
   StreamSource& source = stream_->source();
-  switch (source.state()) {
-    case StreamSource::State::kCut: return close();
-    case StreamSource::State::kFinished: return end_stream(true);
-    case StreamSource::State::kOpen:
-    case StreamSource::State::kRevoked: break;
+  const auto state = source.state();
+  if (state == StreamSource::State::kCut) {
+    close();
+  } else if (state == StreamSource::State::kFinished || edge_.draining()) {
+    end_stream(state == StreamSource::State::kFinished);
+  } else if (std::exchange(comment_due_, false)) {
+    const std::string comment = source.keep_alive();
+    out_ = stream_->chunked() == Chunked::kYes && !comment.empty()
+               ? fmt::format("{:x}\r\n{}\r\n", comment.size(), comment)
+               : comment;
+    return !out_.empty();
   }
-  if (edge_.draining()) return end_stream(false);
-  if (!std::exchange(comment_due_, false)) return;
-  const std::string comment = source.keep_alive();
-  if (comment.empty()) return;
-  out_ = stream_->chunked() == Chunked::kYes ? fmt::format("{:x}\r\n{}\r\n", comment.size(), comment) : comment;
-  send_stream();
+  return false;
 }
 
 void Connection::end_stream(bool complete) {

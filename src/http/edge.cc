@@ -20,6 +20,10 @@ Edge::Edge(net::Loop& loop_of_edge, const Clock& clock_of_edge, Handler& handler
       limits(limits_of_edge),
       deadlines(loop_of_edge, clock_of_edge) {}
 
+void Edge::start() {
+  if (limits.io_uring) sender_.use_io_uring();
+}
+
 Edge::~Edge() {
   ready_.clear();
   cut_all();
@@ -67,10 +71,24 @@ void Edge::take_turns() {
   for (std::size_t i = 0; i < count; ++i) {
     Connection& connection = *ready[first + i < count ? first + i : first + i - count];
     connection.queued_ = false;
+    if (!gather.begin()) send_offers();
     connection.turn();
   }
+  send_offers();
   deadlines.end_turn();
   if (connections_.empty() && empty_) std::exchange(empty_, nullptr)();
+}
+
+void Edge::send_offers() {
+  // What was closed since it offered has no socket any more, and a new one may have its number.
+  std::erase_if(offers, [](const Offer& offer) { return !offer.connection->streams(); });
+  sends_.clear();
+  for (const Offer& offer : offers) sends_.push_back({.fd = offer.connection->fd_.get(), .pieces = offer.pieces});
+  sender_.send(sends_);
+  for (std::size_t i = 0; i < offers.size(); ++i) offers[i].connection->sent(offers[i], sends_[i].taken);
+  offers.clear();
+  peeked.clear();
+  gather.clear();
 }
 
 void Edge::forget(Connection& connection) {

@@ -14,6 +14,7 @@
 #include "http/deadlines.h"
 #include "http/gather.h"
 #include "http/response_text.h"
+#include "http/sender.h"
 #include "http/server.h"
 
 namespace agentd::http {
@@ -25,6 +26,7 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
+  void start();  // in the first turn of the loop
   void open(Descriptor fd, net::Peer peer);
   // Calls the connection's turn() once in the next turn of the loop, however often this is called until then.
   void ready(Connection& connection);
@@ -47,15 +49,19 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   DateText date;
   Gather gather;
   std::vector<StreamEvent> peeked;
+  std::vector<Offer> offers;
   std::array<char, 64U << 10U> input;
 
  private:
   void take_turns();
+  void send_offers();
   void post_turn();
 
   std::vector<std::shared_ptr<Connection>> connections_;  // each knows its place
   std::vector<std::shared_ptr<Connection>> ready_;
   std::vector<std::shared_ptr<Connection>> closed_;
+  Sender sender_;
+  std::vector<Send> sends_;
   std::size_t turned_away_ = 0;  // of connections_: over the cap
   std::size_t first_ = 0;        // who is first in a turn rotates: the last of many waits for all the others
   bool turn_posted_ = false;

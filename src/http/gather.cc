@@ -42,11 +42,22 @@ std::size_t wire_size(const StreamEvent& event, Chunked chunked) {
 void Gather::clear() {
   count_ = 0;
   scratch_used_ = 0;
+  first_ = 0;
+  scratch_first_ = 0;
   bytes_ = 0;
 }
 
+bool Gather::begin() {
+  if (count_ + kPieces > pieces_.size() || scratch_used_ + kScratch > scratch_.size()) return false;
+  first_ = count_;
+  scratch_first_ = scratch_used_;
+  bytes_ = 0;
+  return true;
+}
+
 bool Gather::full() const {
-  return bytes_ >= kBytes || count_ + kPiecesOfEvent > kPieces || scratch_used_ + kScratchOfEvent > scratch_.size();
+  return bytes_ >= kBytes || count_ - first_ + kPiecesOfEvent > kPieces ||
+         scratch_used_ - scratch_first_ + kScratchOfEvent > kScratch;
 }
 
 bool Gather::add(std::string_view bytes) {
@@ -81,7 +92,7 @@ void Gather::copy(std::string_view piece) {
   char* const to = scratch_.data() + scratch_used_;
   std::memcpy(to, piece.data(), piece.size());
   scratch_used_ += piece.size();
-  if (count_ > 0) {
+  if (count_ > first_) {
     iovec& last = pieces_[count_ - 1];
     if (static_cast<char*>(last.iov_base) + last.iov_len == to) {
       last.iov_len += piece.size();

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace agentd::http {
 namespace {
@@ -80,6 +82,43 @@ TEST_F(GatherTest, IsFullByBytesByPiecesAndByScratchAndAddsNothingThen) {
     EXPECT_LT(gather->bytes(), Gather::kBytes + size * 4 + 20);
     EXPECT_GT(gather->bytes(), 10'000U);
   }
+}
+
+TEST_F(GatherTest, KeepsEachMessageApart) {
+  gather->clear();
+  std::vector<std::span<iovec>> messages;
+  std::string expected;
+  for (int i = 0; gather->begin(); ++i) {
+    const std::string text = fmt::format("message {};", i);
+    ASSERT_TRUE(gather->add(text));
+    EXPECT_EQ(gather->bytes(), text.size());
+    messages.push_back(gather->pieces());
+    expected += text;
+  }
+  EXPECT_GT(messages.size(), 256U);
+  std::string all;
+  for (const auto pieces : messages) {
+    ASSERT_EQ(pieces.size(), 1U);
+    all.append(static_cast<const char*>(pieces[0].iov_base), pieces[0].iov_len);
+  }
+  EXPECT_EQ(all, expected);
+}
+
+TEST_F(GatherTest, HasRoomForAWholeMessageAfterEachBegin) {
+  const std::string body(Gather::kBytes, 'x');
+  const std::string short_one(100, 'y');
+  for (std::size_t messages = 0; gather->begin(); ++messages) {
+    ASSERT_LT(messages, 1000U);
+    std::size_t added = 0;
+    while (gather->add(event(short_one, short_one), Chunked::kYes)) ++added;
+    EXPECT_GT(added, 70U);
+  }
+  gather->clear();
+  ASSERT_TRUE(gather->begin());
+  EXPECT_TRUE(gather->add(event(body), Chunked::kYes));
+  EXPECT_FALSE(gather->add(event(body), Chunked::kYes));
+  ASSERT_TRUE(gather->begin());
+  EXPECT_TRUE(gather->add(event(body), Chunked::kYes));
 }
 
 }  // namespace

@@ -12,7 +12,11 @@ Response Handler::refusal(int status, std::string_view reason) {
 
 struct Server::Impl {
   Impl(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits)
-      : edge(std::make_shared<Edge>(loop, clock, handler, connections, limits)), grace(loop) {}
+      : edge(std::make_shared<Edge>(loop, clock, handler, connections, limits)), grace(loop) {
+    loop.post([made = std::weak_ptr(edge)] {
+      if (const auto started = made.lock()) started->start();
+    });
+  }
 
   std::shared_ptr<Edge> edge;
   net::Timer grace;

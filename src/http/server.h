@@ -94,6 +94,7 @@ struct ServerLimits {
   std::int64_t idle_timeout_ms = 60'000;
   std::size_t connections = 20'000;
   std::size_t connections_per_source = 1'000;  // of an address that is not this machine's own
+  bool io_uring = true;                        // streams are sent to with it, where the kernel allows it
 };
 
 class Server final {

@@ -10,23 +10,21 @@ Stream::Stream(std::shared_ptr<StreamSource> source, StreamLimits limits, Chunke
 Stream::~Stream() { source_->closed(); }
 
 bool Stream::gather(Gather& out, std::vector<StreamEvent>& peeked) {
-  peeked.clear();
   if (current_ && !out.add(current_->event, chunked_, current_->sent)) return true;
   if (out.bytes() >= Gather::kBytes) return true;
+  std::size_t fitting = peeked.size();
   const bool more = source_->peek(peeked, Gather::kBytes - out.bytes());
-  std::size_t fitting = 0;
   while (fitting < peeked.size() && out.add(peeked[fitting], chunked_)) ++fitting;
   const bool all = fitting == peeked.size();
   peeked.resize(fitting);
   return more || !all;
 }
 
-std::size_t Stream::taken(std::size_t bytes, std::vector<StreamEvent>& peeked) {
+std::size_t Stream::taken(std::size_t bytes, std::span<StreamEvent> peeked) {
   if (current_) {
     const auto rest = wire_size(current_->event, chunked_) - current_->sent;
     if (bytes < rest) {
       current_->sent += bytes;
-      peeked.clear();
       return 0;
     }
     bytes -= rest;
@@ -44,7 +42,6 @@ std::size_t Stream::taken(std::size_t bytes, std::vector<StreamEvent>& peeked) {
     bytes -= size;
     ++consumed;
   }
-  peeked.clear();
   if (consumed > 0) source_->consume(consumed);
   return consumed;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "http/gather.h"
@@ -23,11 +24,12 @@ class Stream final {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Adds the rest of the current event and what the source has. `peeked` is room to work in, kept until
-  // taken(). Returns whether there may be more than was added.
+  // Adds the rest of the current event and what the source has, whose events it appends to `peeked`. Returns whether
+  // there may be more than was added.
   bool gather(Gather& out, std::vector<StreamEvent>& peeked);
-  // The kernel took the first `bytes` of what gather() added. Returns how many events that consumed.
-  std::size_t taken(std::size_t bytes, std::vector<StreamEvent>& peeked);
+  // The kernel took the first `bytes` of what gather() added; `peeked` are the events that it appended. Returns how
+  // many of them that consumed.
+  std::size_t taken(std::size_t bytes, std::span<StreamEvent> peeked);
 
   // Whether an event has begun whose rest the kernel has not taken.
   [[nodiscard]] bool in_event() const { return current_ != nullptr; }

@@ -17,7 +17,7 @@ class Queue final : public StreamSource {
   bool peek(std::vector<StreamEvent>& out, std::size_t max_bytes) override {
     std::size_t bytes = 0;
     for (const auto& text : events) {
-      if (!out.empty() && bytes + text->size() > max_bytes) return true;
+      if (bytes > 0 && bytes + text->size() > max_bytes) return true;
       bytes += text->size();
       out.push_back({.owner = text, .pieces = {*text}});
     }
@@ -36,6 +36,7 @@ class StreamTest : public testing::Test {
  protected:
   std::string gather_all() {
     gather->clear();
+    peeked.clear();
     stream.gather(*gather, peeked);
     std::string out;
     for (const iovec& piece : gather->pieces()) out.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
@@ -61,6 +62,7 @@ TEST_F(StreamTest, SaysWhetherThereIsMoreThanOneWriteTakes) {
   EXPECT_FALSE(stream.gather(*gather, peeked));
   queue->push(std::string(Gather::kBytes, 'x'));
   gather->clear();
+  peeked.clear();
   EXPECT_TRUE(stream.gather(*gather, peeked));
 }
 
@@ -78,11 +80,13 @@ TEST_F(StreamTest, HoldsTheEventInProgressAndNoOther) {
   const std::weak_ptr<const std::string> two = queue->events[1];
   gather_all();
   stream.taken(1, peeked);
+  peeked.clear();
   queue->events.clear();
   EXPECT_FALSE(one.expired());
   EXPECT_TRUE(two.expired());
   EXPECT_EQ(gather_all(), "\r\none\r\n");
   stream.taken(7, peeked);
+  peeked.clear();
   EXPECT_TRUE(one.expired());
 }
 

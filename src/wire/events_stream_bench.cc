@@ -44,6 +44,7 @@ class Subscribers {
     std::size_t bytes = 0;
     for (const auto& stream : streams_) {
       gather_->clear();
+      peeked_.clear();
       stream->gather(*gather_, peeked_);
       bytes += gather_->bytes();
       stream->taken(gather_->bytes(), peeked_);

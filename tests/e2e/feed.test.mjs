@@ -1,6 +1,6 @@
 // The events feed: activation, params, frames, endings (events.md sections 2 to 4, 8, 9, 12).
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
@@ -190,6 +190,26 @@ test('edges are as many as asked for, share the connections and the limits, and 
   const ends = await Promise.all(feeds.map((feed) => feed.untilDone(id)));
   for (const end of ends) assert.deepEqual(end, ends[0]);
   for (const feed of feeds) feed.close();
+});
+
+test('every stream has all of it by io_uring, and by a call for each where there is none', async (t) => {
+  const rings = (daemon) => {
+    const descriptors = `/proc/${daemon.pid}/fd`;
+    return readdirSync(descriptors).filter((fd) => readlinkSync(join(descriptors, fd)).includes('io_uring')).length;
+  };
+  for (const [args, expected] of [[['--edges', '2'], 2], [['--edges', '2', '--no-io-uring'], 0]]) {
+    const daemon = await startDaemon(t, { args });
+    if (rings(daemon) !== expected) {
+      assert.equal(rings(daemon), 0);
+      t.diagnostic('this machine allows no io_uring');
+    }
+    const feeds = await Promise.all(Array.from({ length: 300 }, () => daemon.feed()));
+    const { id } = await daemon.sendTask('hello');
+    const ends = await Promise.all(feeds.map((feed) => feed.untilDone(id)));
+    for (const end of ends) assert.deepEqual(end, ends[0]);
+    for (const feed of feeds) feed.close();
+    await daemon.stop();
+  }
 });
 
 test('streams past the limit of a principal are 429, operators are exempt', async (t) => {

@@ -1,6 +1,8 @@
 // Nothing lost, nothing repeated, never silently (events.md section 5).
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { cpSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { startDaemon } from './harness.mjs';
@@ -277,4 +279,33 @@ test('the ring is bounded in bytes too, and that is eviction as well', async (t)
   await resumed.untilSeq(resumed.hello.seq);
   assert.ok(JSON.stringify(resumed.events).length < 1_200_000);
   resumed.close();
+});
+
+test('feed_boot_does_not_flood', async (t) => {
+  const [runs, ring] = [10_000, 256];
+  const daemon = await startDaemon(t, { config: {
+    a2a: { events: { ring } },
+    workflows: [workflows.pair],
+    store: { retention: { runs: { keep_last: 2 * runs }, tasks: { keep_last: 2 * runs } } },
+  } });
+  await daemon.command('workflow.run', { workflow: 'pair' });
+  await eventually('the end of the run', async () => (await statusOf(daemon)).runs[0]?.status === 'completed');
+  await daemon.stop();
+  // Copies of that run and its task, and of a turn that asked: made here, because to have them made takes minutes.
+  execFileSync('python3', ['-c', `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for table in ("run", "task", "step"):
+    key = "run" if table == "step" else "id"
+    for row in db.execute(f"SELECT * FROM {table}").fetchall():
+        for n in range(int(sys.argv[2])):
+            copy = [value.replace(row[0], f"{row[0][:-5]}{n:05}") if isinstance(value, str) else value for value in row]
+            db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", copy)
+db.commit()`, join(daemon.stateFolder, 'agentd.db'), String(runs)]);
+  await daemon.start();
+  const feed = await daemon.feed({ fromSeq: 0 });
+  await feed.untilDone((await daemon.sendTask('hello')).id);
+  feed.close();
+  assert.ok(feed.events.length < ring / 10, `${feed.events.length} events since the start`);
+  assert.ok((await statusOf(daemon)).runs.length > ring, 'the runs are there');
 });
