@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
+#include <utility>
 
 namespace agentd::access {
 namespace {
@@ -53,6 +55,7 @@ Caller caller_of(const config::PrincipalRule& rule) {
   caller.viewer.principal = caller.viewer.is_operator
                                 ? "operator"
                                 : std::string(to_string(rule.role)) + ":" + (rule.id.empty() ? "any" : rule.id);
+  if (!rule.grants.empty()) caller.grants = std::make_shared<const std::vector<std::string>>(rule.grants);
   return caller;
 }
 
@@ -60,22 +63,23 @@ Caller the_operator() { return {.viewer = {.is_operator = true, .principal = "op
 
 }  // namespace
 
-std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::kOperator: return "operator";
-    case Role::kUser: return "user";
-    case Role::kAgent: return "agent";
-  }
-  return "user";
+std::unexpected<Error> invalid_token(std::string message) {
+  Error error{.code = Code::kUnauthenticated, .message = std::move(message)};
+  error.metadata.emplace_back("error", "invalid_token");
+  return std::unexpected(std::move(error));
 }
 
-Access::Access(const config::Snapshot& config) : hosts_{"localhost", "127.0.0.1", "[::1]"} {
+Access::Access(const config::Snapshot& config, const Sessions& sessions, const Clock& clock)
+    : sessions_(sessions),
+      clock_(clock),
+      device_grant_(config.a2a.device_grant.enabled),
+      hosts_{"localhost", "127.0.0.1", "[::1]"} {
   if (config.a2a.bearer) bearers_.push_back({config.a2a.bearer->value, the_operator()});
   for (const config::PrincipalRule& rule : config.a2a.principals) {
     if (rule.bearer) bearers_.push_back({rule.bearer->value, caller_of(rule)});
     if (rule.any && !any_) any_ = caller_of(rule);
   }
-  implicit_operator_ = !config.a2a.bearer && config.a2a.principals.empty();
+  implicit_operator_ = !config.a2a.bearer && config.a2a.principals.empty() && !device_grant_;
   for (const std::string& url : config.a2a.listen) hosts_.push_back(host_of_url(url));
   hosts_.push_back(host_of_url(config.a2a.url));
   std::erase(hosts_, "");
@@ -88,18 +92,23 @@ bool Access::from_here(const Presented& presented) const {
 
 Result<Caller> Access::identify(const Presented& presented) const {
   const auto token = presented.authorization ? bearer_token(*presented.authorization) : std::nullopt;
-  if (token && !bearers_.empty()) {
+  if (token && token->starts_with(kTokenPrefix)) {
+    if (auto caller = sessions_.find(*token, clock_.wall_ms())) return *std::move(caller);
+    return invalid_token("you are signed out: the session is over or was revoked; sign in again with 'agentd login'");
+  }
+  if (token && (!bearers_.empty() || device_grant_)) {
     for (const Rule& rule : bearers_) {
       if (same_secret(*token, rule.secret)) return rule.caller;
     }
-    Error error{.code = Code::kUnauthenticated,
-                .message = "the bearer token is not valid here; ask the operator of this daemon for one"};
-    error.metadata.emplace_back("error", "invalid_token");
-    return std::unexpected(std::move(error));
+    return invalid_token("the bearer token is not valid here; ask the operator of this daemon for one");
   }
   if (any_) return *any_;
   if (implicit_operator_ && presented.loopback) return the_operator();
-  return fail(Code::kUnauthenticated, "authentication is required: send the header 'Authorization: Bearer <token>'");
+  return fail(Code::kUnauthenticated,
+              device_grant_
+                  ? "authentication is required: send the header 'Authorization: Bearer <token>'; 'agentd login' "
+                    "gets a token"
+                  : "authentication is required: send the header 'Authorization: Bearer <token>'");
 }
 
 }  // namespace agentd::access

@@ -1,7 +1,8 @@
-// Access: who a request comes from (access.md section 1), decided from its head alone, against one immutable set of rules.
+// Access: who a request comes from (access.md section 1), decided from its head alone, against one immutable set of rules and
+// the sessions that are good now.
 //
-// Thread-safe: immutable after construction. Cost: one constant-time comparison per configured credential. A credential that
-// is presented and wrong is a failure; it never falls back to what the caller would be without it.
+// Thread-safe: immutable after construction. Cost: one constant-time comparison per configured credential, or one look-up of a
+// session. A credential that is presented and wrong is a failure; it never falls back to what the caller would be without it.
 #pragma once
 
 #include <optional>
@@ -9,18 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "access/caller.h"
+#include "access/sessions.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "config/snapshot.h"
-#include "feed/visibility.h"
 
 namespace agentd::access {
-
-struct Caller {
-  feed::Viewer viewer;  // what every read is decided by
-  config::Role role = config::Role::kUser;
-};
-
-[[nodiscard]] std::string_view to_string(config::Role role);
 
 // What of a request's head matters here. The views are used during the call only.
 struct Presented {
@@ -30,9 +26,13 @@ struct Presented {
   bool loopback = false;
 };
 
+// kUnauthenticated, as it is answered when what was presented is not good, or no longer.
+[[nodiscard]] std::unexpected<Error> invalid_token(std::string message);
+
 class Access final {
  public:
-  explicit Access(const config::Snapshot& config);
+  // `sessions` and `clock` outlive this.
+  Access(const config::Snapshot& config, const Sessions& sessions, const Clock& clock);
 
   // False for a browser's foreign page (any Origin; "null" is a browser too) and for a Host that is not ours (DNS
   // rebinding): such a request gets 403 and an empty body, whatever else it carries.
@@ -47,6 +47,9 @@ class Access final {
     Caller caller;
   };
 
+  const Sessions& sessions_;
+  const Clock& clock_;
+  bool device_grant_;
   std::vector<Rule> bearers_;  // the operator's first, then the rules in order
   std::optional<Caller> any_;
   bool implicit_operator_ = false;

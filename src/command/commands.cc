@@ -46,10 +46,19 @@ std::vector<std::size_t> command_parts(const Json& message) {
   return out;
 }
 
+// What an op says of its arguments, as a refusal of them.
+Error of_args(Error error, const OpRow& row) {
+  if (error.code != Code::kInvalidParams) return error;
+  error.code = Code::kInvalidCommandArgs;
+  error.metadata = {{"op", std::string(row.name)}};
+  return error;
+}
+
 }  // namespace
 
-Commands::Commands(runtime::Service& service, runtime::Runs& runs, std::function<Json(const feed::Viewer&)> status)
-    : service_(service), runs_(runs), status_(std::move(status)) {
+Commands::Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
+                   std::function<Json(const feed::Viewer&)> status)
+    : service_(service), runs_(runs), sign_in_(sign_in), status_(std::move(status)) {
   for (const OpRow& row : ops()) {
     auto compiled = schema::compile(Json::parse(row.args));
     AGENTD_CHECK(compiled.has_value(), "the schema of an op compiles");
@@ -83,16 +92,16 @@ Result<std::optional<Command>> Commands::read(const runtime::Call& call, const r
   if (!admits_json(sending.accepted_output_modes)) {
     return refuse(Code::kContentTypeNotSupported, field, "a command is answered in application/json; accept it");
   }
-  auto command = read_args(agentd, field);
+  auto command = read_args(call, agentd, field);
   if (!command) return std::unexpected(command.error());
   return std::move(*command);
 }
 
-Result<Command> Commands::read_args(const Json& agentd, const std::string& field) const {
+Result<Command> Commands::read_args(const runtime::Call& call, const Json& agentd, const std::string& field) const {
   const std::string op =
       agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
   const OpRow* row = find_op(op);
-  if (row == nullptr) {
+  if (row == nullptr || (row->gate == Gate::kSignIn && !sign_in_.enabled())) {
     const std::string message = op.empty()
                                     ? "must be an object with the name of an op in 'op'"
                                     : fmt::format("{} is not an op of this daemon", quote_json(cut_text(op, 100)));
@@ -110,32 +119,56 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
                                  .violations = std::move(violations),
                                  .metadata = {{"op", op}}});
   }
+  const bool allowed = may_run(call.caller, *row);
+  if (!allowed || (row->op == Op::kWorkflowRun &&
+                   !access::may_run_workflow(call.caller, args["workflow"].get_ref<const std::string&>()))) {
+    Error error{.code = Code::kPermissionDenied, .message = op + " is for operators", .metadata = {{"op", op}}};
+    if (allowed) error.message = "you may not run the workflow " + quote_json(args["workflow"].get<std::string>());
+    return std::unexpected(std::move(error));
+  }
   return Command{.row = row, .args = std::move(args), .field = field};
 }
 
 void Commands::send(const runtime::Call& call, const Json& params, runtime::Delivery delivery) {
   auto sending = runtime::read_sending(params);
   if (!sending) return delivery.reply(std::unexpected(sending.error()));
-  const auto command = read(call, *sending);
+  auto command = read(call, *sending);
   if (!command) return delivery.reply(std::unexpected(command.error()));
   if (!*command) return service_.send(call, std::move(*sending), std::move(delivery));
-  const OpRow& row = *(*command)->row;
+  Command& it = **command;
+  const OpRow& row = *it.row;
+  // Its effect is within the turn that makes the task, so that both are durable together.
+  const auto complete = [&](std::move_only_function<Result<Json>()> act) {
+    service_.complete(
+        call, std::move(*sending), std::string(row.name),
+        [&row, act = std::move(act)]() mutable {
+          auto result = act();
+          if (!result) result = std::unexpected(of_args(std::move(result.error()), row));
+          return result;
+        },
+        std::move(delivery));
+  };
   switch (row.op) {
-    case Op::kStatus: return reply_document(*sending, status_(call.viewer), std::move(delivery));
-    case Op::kWorkflowRun: {
-      const Json& args = (*command)->args;
-      const std::string workflow = args["workflow"];
-      Json inputs = args.value("inputs", Json::object());
-      if (const Status right = runs_.check(workflow, inputs, (*command)->field); !right) {
-        Error error = right.error();
-        error.code = Code::kInvalidCommandArgs;
-        error.metadata = {{"op", std::string(row.name)}};
-        return delivery.reply(std::unexpected(std::move(error)));
-      }
-      return service_.run_workflow(call, std::move(*sending), std::string(row.name), workflow, std::move(inputs),
-                                   std::move(delivery));
-    }
+    case Op::kStatus: return reply_document(*sending, status_(call.caller.viewer), std::move(delivery));
+    case Op::kWorkflowRun: return run_workflow(call, std::move(*sending), std::move(it), std::move(delivery));
+    case Op::kDevicePending: return reply_document(*sending, sign_in_.pending(), std::move(delivery));
+    case Op::kDeviceApprove:
+      return complete([&] { return sign_in_.approve(it.args, call.caller.viewer.principal, it.field); });
+    case Op::kDeviceDeny: return complete([&] { return sign_in_.deny(it.args, it.field); });
+    case Op::kSessions: return reply_document(*sending, sign_in_.sessions(), std::move(delivery));
+    case Op::kSessionsRevoke: return complete([&] { return sign_in_.revoke(it.args); });
   }
+}
+
+void Commands::run_workflow(const runtime::Call& call, runtime::Sending sending, Command command,
+                            runtime::Delivery delivery) {
+  const std::string workflow = command.args["workflow"];
+  Json inputs = command.args.value("inputs", Json::object());
+  if (const Status right = runs_.check(workflow, inputs, command.field); !right) {
+    return delivery.reply(std::unexpected(of_args(right.error(), *command.row)));
+  }
+  service_.run_workflow(call, std::move(sending), std::string(command.row->name), workflow, std::move(inputs),
+                        std::move(delivery));
 }
 
 void Commands::reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery) {

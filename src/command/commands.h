@@ -9,6 +9,7 @@
 
 #include "command/ops.h"
 #include "runtime/service.h"
+#include "runtime/sign_in.h"
 #include "schema/validator.h"
 
 namespace agentd::command {
@@ -23,7 +24,8 @@ struct Command {
 class Commands final {
  public:
   // `status` builds the document for one viewer.
-  Commands(runtime::Service& service, runtime::Runs& runs, std::function<Json(const feed::Viewer&)> status);
+  Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
+           std::function<Json(const feed::Viewer&)> status);
 
   // SendMessage and SendStreamingMessage.
   void send(const runtime::Call& call, const Json& params, runtime::Delivery delivery);
@@ -31,11 +33,14 @@ class Commands final {
  private:
   // Nothing when the message holds no command part. Errors: those of command.md section 1.
   [[nodiscard]] Result<std::optional<Command>> read(const runtime::Call& call, const runtime::Sending& sending) const;
-  [[nodiscard]] Result<Command> read_args(const Json& agentd, const std::string& field) const;
+  [[nodiscard]] Result<Command> read_args(const runtime::Call& call, const Json& agentd,
+                                          const std::string& field) const;
+  void run_workflow(const runtime::Call& call, runtime::Sending sending, Command command, runtime::Delivery delivery);
   void reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery);
 
   runtime::Service& service_;
   runtime::Runs& runs_;
+  runtime::SignIn& sign_in_;
   const std::function<Json(const feed::Viewer&)> status_;
   std::map<Op, schema::Validator> args_;
 };

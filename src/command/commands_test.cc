@@ -18,7 +18,7 @@ class CommandsTest : public runtime::CoreTest {
   CommandsTest() {
     runtime::Life& life = begin({.workflows = {"name: w\ninputs: {type: object, properties: {n: {type: integer}}}\n"
                                                "steps: {a: {finish: {output: \"${{ .inputs.n }}\"}}}\n"}});
-    commands_.emplace(life.service, life.runs, [&life](const feed::Viewer& viewer) {
+    commands_.emplace(life.service, life.runs, life.sign_in, [&life](const feed::Viewer& viewer) {
       return status_document({.feed = life.feed,
                               .instance = life.instance,
                               .runs = life.runs,
@@ -30,7 +30,7 @@ class CommandsTest : public runtime::CoreTest {
 
   static std::string uri() { return std::string(a2a::uri(a2a::Extension::kCommand)); }
   static runtime::Call call(const feed::Viewer& viewer = kAlice) {
-    runtime::Call out{.viewer = viewer};
+    runtime::Call out{.caller = {.viewer = viewer}};
     out.active.add(a2a::Extension::kCommand);
     return out;
   }
@@ -63,7 +63,7 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 // Everything is wrong with the first envelope. Each check is passed in turn, and the next one speaks.
 TEST_F(CommandsTest, AnEnvelopeIsCheckedInTheOrderOfTheSpecification) {
-  runtime::Call as{.viewer = kAlice};
+  runtime::Call as{.caller = {.viewer = kAlice}};
   Json message = marked({part({{"op", "nothing"}}), part({{"op", "status"}})});
   message.erase("extensions");
   message["taskId"] = "t";
@@ -125,7 +125,7 @@ TEST_F(CommandsTest, InputsAndNamesOfWorkflowsAreArgumentsToo) {
 
 TEST_F(CommandsTest, AMessageWithoutACommandPartGoesToTheAgent) {
   const Json data = {{"data", {{"other", 1}}}};
-  const Json task = got(send({.viewer = kAlice}, marked({{{"text", "hi"}}, data})))["task"];
+  const Json task = got(send({.caller = {.viewer = kAlice}}, marked({{{"text", "hi"}}, data})))["task"];
   EXPECT_EQ(task["artifacts"][0]["parts"][0]["text"], "You said: hi");
 }
 
@@ -180,7 +180,7 @@ TEST_F(CommandsTest, WhileDrainingReadsAreServedAndWorkIsNot) {
 TEST_F(CommandsTest, TheStatusShowsEachViewerTheirOwn) {
   const Json run = {{"op", "workflow.run"}, {"workflow", "w"}};
   got(send(call(kAlice), marked({part(run)})));
-  got(send({.viewer = kBob}, marked({{{"text", "hi"}}})));
+  got(send({.caller = {.viewer = kBob}}, marked({{{"text", "hi"}}})));
   const auto status = [&](const feed::Viewer& viewer) {
     return got(send(call(viewer), marked({part({{"op", "status"}})})))["message"]["parts"][0]["data"];
   };

@@ -1,6 +1,7 @@
 #include "command/ops.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "a2a/extensions.h"
@@ -10,15 +11,39 @@ namespace {
 
 constexpr std::array kOps = {
     OpRow{
-        Op::kStatus, "status", ReplyKind::kMessage,
+        Op::kStatus, "status", ReplyKind::kMessage, Reach::kAny, Gate::kNone,
         "The whole instance as the caller may see it, with the feed position it was read at.",
         R"({"type":"object","additionalProperties":false})",
         R"({"type":"object","required":["instance","uptime_ms","draining","model","version","workflows","runs","conversations","activity"]})"},
-    OpRow{Op::kWorkflowRun, "workflow.run", ReplyKind::kTask,
+    OpRow{Op::kWorkflowRun, "workflow.run", ReplyKind::kTask, Reach::kUserAndAgent, Gate::kNone,
           "Runs a workflow; the task is linked to the run and ends with its output.",
           R"({"type":"object","required":["workflow"],"additionalProperties":false,"properties":{)"
           R"("workflow":{"type":"string","minLength":1},"inputs":{"type":"object"}}})",
           "true"},
+    OpRow{Op::kDevicePending, "auth.device.pending", ReplyKind::kMessage, Reach::kOperator, Gate::kSignIn,
+          "The sign-ins that wait for an approval, oldest first.", R"({"type":"object","additionalProperties":false})",
+          R"({"type":"object","required":["pending"],"properties":{"pending":{"type":"array"}}})"},
+    OpRow{
+        Op::kDeviceApprove, "auth.device.approve", ReplyKind::kTask, Reach::kOperator, Gate::kSignIn,
+        "Lets a device in, as somebody; the scope may be narrowed.",
+        R"({"type":"object","required":["user_code","as"],"additionalProperties":false,"properties":{)"
+        R"("user_code":{"type":"string","minLength":1},"as":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$"},)"
+        R"("scope":{"enum":["user","operator"]}}})",
+        R"({"type":"object","required":["approved"],"properties":{"approved":{"type":"object"}}})"},
+    OpRow{Op::kDeviceDeny, "auth.device.deny", ReplyKind::kTask, Reach::kOperator, Gate::kSignIn,
+          "Turns a device away, or all that wait.",
+          R"({"type":"object","additionalProperties":false,"oneOf":[{"required":["user_code"]},{"required":["all"]}],)"
+          R"("properties":{"user_code":{"type":"string","minLength":1},"all":{"const":true}}})",
+          R"({"type":"object","required":["denied"],"properties":{"denied":{"type":"integer"}}})"},
+    OpRow{Op::kSessions, "auth.sessions", ReplyKind::kMessage, Reach::kOperator, Gate::kSignIn,
+          "The sessions that are good now, oldest first.", R"({"type":"object","additionalProperties":false})",
+          R"({"type":"object","required":["sessions"],"properties":{"sessions":{"type":"array"}}})"},
+    OpRow{Op::kSessionsRevoke, "auth.sessions.revoke", ReplyKind::kTask, Reach::kOperator, Gate::kSignIn,
+          "Ends sessions: one, those of a name, or all. Their streams end at once.",
+          R"({"type":"object","additionalProperties":false,)"
+          R"("oneOf":[{"required":["sid"]},{"required":["name"]},{"required":["all"]}],"properties":{)"
+          R"("sid":{"type":"string","minLength":1},"name":{"type":"string","minLength":1},"all":{"const":true}}})",
+          R"({"type":"object","required":["revoked"],"properties":{"revoked":{"type":"integer"}}})"},
 };
 
 std::string_view to_string(ReplyKind reply) { return reply == ReplyKind::kMessage ? "message" : "task"; }
@@ -38,16 +63,25 @@ Json envelope(const OpRow& row) {
 
 }  // namespace
 
-const std::array<OpRow, 2>& ops() { return kOps; }
+std::span<const OpRow> ops() { return kOps; }
 
 const OpRow* find_op(std::string_view name) {
   const auto at = std::ranges::find(kOps, name, &OpRow::name);
   return at == kOps.end() ? nullptr : &*at;
 }
 
-Json ops_json() {
+bool may_run(const access::Caller& caller, const OpRow& row) {
+  return caller.viewer.is_operator || row.reach != Reach::kOperator;
+}
+
+Json ops_json() { return ops_json({.viewer = {.is_operator = true, .principal = "operator"}}, true); }
+
+Json ops_json(const access::Caller& caller, bool sign_in) {
   Json out = Json::array();
-  for (const OpRow& row : kOps) out.push_back({{"op", row.name}, {"reply", to_string(row.reply)}});
+  for (const OpRow& row : kOps) {
+    if (!may_run(caller, row) || (row.gate == Gate::kSignIn && !sign_in)) continue;
+    out.push_back({{"op", row.name}, {"reply", to_string(row.reply)}});
+  }
   return out;
 }
 

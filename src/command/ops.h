@@ -2,32 +2,49 @@
 // Immutable; any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "access/caller.h"
 #include "base/json.h"
 
 namespace agentd::command {
 
-enum class Op : std::uint8_t { kStatus, kWorkflowRun };
+enum class Op : std::uint8_t {
+  kStatus,
+  kWorkflowRun,
+  kDevicePending,
+  kDeviceApprove,
+  kDeviceDeny,
+  kSessions,
+  kSessionsRevoke,
+};
 enum class ReplyKind : std::uint8_t { kMessage, kTask };
+// Whose op it is, beside those to whom it is granted. The operator's are nobody else's, whatever is granted.
+enum class Reach : std::uint8_t { kAny, kUserAndAgent, kOperator };
+enum class Gate : std::uint8_t { kNone, kSignIn };  // without sign-in the op is not there
 
 struct OpRow {
   Op op;
   std::string_view name;
   ReplyKind reply;
+  Reach reach;
+  Gate gate;
   std::string_view description;
   std::string_view args;    // JSON Schema of the arguments' object, closed
   std::string_view result;  // JSON Schema of the document (message) or of the artifact's data (task)
 };
 
-[[nodiscard]] const std::array<OpRow, 2>& ops();
+[[nodiscard]] std::span<const OpRow> ops();
 // Null when there is no such op.
 [[nodiscard]] const OpRow* find_op(std::string_view name);
 
-// [{op, reply}], for the card.
+[[nodiscard]] bool may_run(const access::Caller& caller, const OpRow& row);
+
+// [{op, reply}], for the card: all of them, and those that one caller may run here.
 [[nodiscard]] Json ops_json();
+[[nodiscard]] Json ops_json(const access::Caller& caller, bool sign_in);
 // JSON Schema (draft 2020-12): root = the data of a command part; $defs/envelopes/$defs/<op>; $defs/ops/<op>.
 [[nodiscard]] Json command_bundle();
 

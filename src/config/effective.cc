@@ -24,7 +24,7 @@ struct Writer {
 // Whether the value means that the key was left out, and could not be written down.
 bool is_absent(const Row& row, const Json& value) {
   return (row.type == Type::kSecret && value.is_null()) || (row.type == Type::kTrue && value == false) ||
-         (row.type == Type::kString && value == "");
+         (row.type == Type::kString && value == "") || (row.type == Type::kList && value.empty());
 }
 
 Json workflows_of(const Snapshot& snapshot) {

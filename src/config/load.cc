@@ -38,6 +38,16 @@ void check_principals(const Document& document, const Snapshot& snapshot, Report
   }
 }
 
+// Somebody has to approve a sign-in: the operator of a bearer token, or of a rule.
+void check_device_grant(const Document& document, const Snapshot& snapshot, Report& report) {
+  if (!snapshot.a2a.device_grant.enabled || has(document.value["a2a"], "bearer")) return;
+  for (const PrincipalRule& rule : snapshot.a2a.principals) {
+    if (rule.role == Role::kOperator) return;
+  }
+  report.add("a2a.device_grant.enabled", "is on, and there is no operator who could approve a sign-in",
+             "a2a.bearer, or a rule of role operator in a2a.principals");
+}
+
 void default_store_path(const Environment& env, Snapshot& snapshot, Report& report) {
   if (!snapshot.store.path.empty() || snapshot.store.kind == "memory") return;
   const std::string* state = find_variable(env, "XDG_STATE_HOME");
@@ -65,6 +75,7 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   snapshot.file = source.file;
   Reader(*document, source.env, snapshot, report).read();
   check_principals(*document, snapshot, report);
+  check_device_grant(*document, snapshot, report);
   default_store_path(source.env, snapshot, report);
   if (!report.empty()) return std::unexpected(std::move(report).in_order());
   return snapshot;

@@ -114,7 +114,7 @@ TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
             (Texts{"2:3: a2a.lisen: is not a known key; did you mean a2a.listen?",
                    "3:3: a2a.ring: is not a known key; did you mean a2a.events.ring?",
                    "4:3: a2a.zebra: is not a known key; expected a mapping with members of listen, url, bearer, "
-                   "principals, events, introspection",
+                   "principals, device_grant, sessions, events, introspection",
                    "5:1: a2a.url: is not a known key" + keys}));
   EXPECT_EQ(faults("'': 1\n"), Texts{"1:1: is not a known key" + keys});
 }
@@ -123,12 +123,11 @@ TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
   env_.emplace_back("T", "t");
   EXPECT_EQ(
       faults("a2a:\n  tls: {cert: x}\n  principals:\n"
-             "    - {id: a, match: {san: x}, role: user, grants: [], rate: 1/1s}\n"
+             "    - {id: a, match: {san: x}, role: user, rate: 1/1s}\n"
              "agent: {model: {provider: openai, api_key: {env: T}}, budget: {}}\nmcp: {}\n"),
       (Texts{"2:3: a2a.tls: is not supported by this version",
              "4:23: a2a.principals[0].match.san: is not supported by this version",
-             "4:44: a2a.principals[0].grants: is not supported by this version",
-             "4:56: a2a.principals[0].rate: is not supported by this version",
+             "4:44: a2a.principals[0].rate: is not supported by this version",
              "5:17: agent.model.provider: is not supported by this version; expected one of scripted",
              "5:35: agent.model.api_key: is not supported by this version",
              "5:55: agent.budget: is not supported by this version", "6:1: mcp: is not supported by this version"}));
@@ -206,8 +205,19 @@ TEST_F(Config, ChecksTheRulesOfPrincipals) {
                 "9:29: a2a.principals[6].role: is not a choice; expected one of operator, user, agent",
                 "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, any",
                 "10:7: a2a.principals[7]: misses role; expected one of operator, user, agent",
-                "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role",
+                "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants",
             }));
+}
+
+TEST_F(Config, WantsSomebodyWhoApprovesSignIns) {
+  EXPECT_EQ(faults("a2a:\n  device_grant: {enabled: true}\n"),
+            (Texts{"2:18: a2a.device_grant.enabled: is on, and there is no operator who could approve a sign-in; "
+                   "expected a2a.bearer, or a rule of role operator in a2a.principals"}));
+  EXPECT_EQ(faults("a2a:\n  bearer: {env: T}\n  device_grant: {enabled: true, scopes: [user, operator]}\n"),
+            Texts{"2:3: a2a.bearer: the variable that it names is not set, or empty"});
+  EXPECT_EQ(faults("a2a:\n  device_grant: {scopes: [root], token_ttl: 1m}\n"),
+            (Texts{"2:27: a2a.device_grant.scopes[0]: is not a choice; expected a list of user, operator",
+                   "2:34: a2a.device_grant.token_ttl: is too small; expected a duration such as 30s, from 5m to 30d"}));
 }
 
 TEST(ConfigFaults, AreAlsoJson) {

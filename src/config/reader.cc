@@ -34,6 +34,7 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
     case Type::kPath: return read_path(row, value, path);
     case Type::kUrl: return read_url(row, value, path);
     case Type::kListen: return read_listen(row, value, path);
+    case Type::kList: return read_list(row, value, path);
     case Type::kChoice: return read_choice(row, value, path);
     case Type::kBoolean:
     case Type::kTrue: return read_boolean(row, value, path);
@@ -132,6 +133,19 @@ void Reader::read_listen(const Row& row, const Json& value, const std::string& p
     }
   }
   put(row, std::move(addresses));
+}
+
+void Reader::read_list(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_array()) return wrong(row, path, "is not a list");
+  if (!in_range(row, path, value.size())) return;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string text = value[i].is_string() ? value[i].get<std::string>() : "";
+    const bool known = row.choices.empty() ? !text.empty() : std::ranges::find(row.choices, text) != row.choices.end();
+    if (!known) return wrong(row, fmt::format("{}[{}]", path, i), text.empty() ? "is not a text" : "is not a choice");
+    texts.push_back(text);
+  }
+  put(row, std::move(texts));
 }
 
 void Reader::read_choice(const Row& row, const Json& value, const std::string& path) {

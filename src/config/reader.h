@@ -28,6 +28,7 @@ class Reader final {
   void read_path(const Row& row, const Json& value, const std::string& path);
   void read_url(const Row& row, const Json& value, const std::string& path);
   void read_listen(const Row& row, const Json& value, const std::string& path);
+  void read_list(const Row& row, const Json& value, const std::string& path);
   void read_choice(const Row& row, const Json& value, const std::string& path);
   void read_boolean(const Row& row, const Json& value, const std::string& path);
   void read_integer(const Row& row, const Json& value, const std::string& path);

@@ -66,6 +66,12 @@ Json type_schema(const Row& row) {
     case Type::kPath: return {{"type", "string"}};
     case Type::kUrl: return {{"type", "string"}, {"pattern", "^(https?://[^/?#@]+/?)?$"}};
     case Type::kListen: return list_or_one(row);
+    case Type::kList:
+      return {
+          {"type", "array"},
+          {"items", row.choices.empty() ? Json{{"type", "string"}, {"minLength", 1}} : Json{{"enum", choices_of(row)}}},
+          {"minItems", row.bounds.low},
+          {"maxItems", row.bounds.high}};
     case Type::kChoice: return {{"enum", choices_of(row)}};
     case Type::kBoolean: return {{"type", "boolean"}};
     case Type::kTrue: return {{"const", true}};

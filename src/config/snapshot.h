@@ -36,6 +36,14 @@ struct PrincipalRule {
   Role role = Role::kUser;
   std::optional<Secret> bearer;  // match.bearer_ref
   bool any = false;              // match.any
+  std::vector<std::string> grants = {};
+};
+
+struct DeviceGrant {
+  bool enabled = false;
+  std::vector<std::string> scopes = {"user"};
+  std::int64_t token_ttl_ms = 8LL * 3'600'000;
+  std::int64_t code_ttl_ms = 600'000;
 };
 
 struct Snapshot {
@@ -64,6 +72,8 @@ struct Snapshot {
       std::uint64_t max_streams_per_principal = 64;
     } events;
     bool introspection = false;
+    DeviceGrant device_grant;
+    bool sessions_persist = true;
   } a2a;
 
   struct {

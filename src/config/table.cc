@@ -21,6 +21,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 constexpr std::array<std::string_view, 1> kProviders = {"scripted"};
 constexpr std::array<std::string_view, 3> kRoles = {"operator", "user", "agent"};
 constexpr std::array<std::string_view, 2> kStores = {"sqlite", "memory"};
+constexpr std::array<std::string_view, 2> kScopes = {"user", "operator"};
 constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "error"};
 constexpr std::array<std::string_view, 3> kFormats = {"auto", "json", "text"};
 
@@ -64,6 +65,21 @@ constexpr Row kRows[] = {
      "Anything or nothing: every caller that no credential names."},
     {"a2a.principals[].role", kChoice, kRequired, AGENTD_SLOT(a2a.principals.back().role), "", {},
      "What the caller may do.", kRoles},
+    {"a2a.principals[].grants", kList, kNone, AGENTD_SLOT(a2a.principals.back().grants), "", {0, 256},
+     "Ops beyond those of the role, as globs; workflow.run:GLOB are the only workflows it may run."},
+    {"a2a.device_grant", kSection, kNone, nullptr, "", {},
+     "Sign-in of people and devices: they ask, an operator approves."},
+    {"a2a.device_grant.enabled", kBoolean, kRestart, AGENTD_SLOT(a2a.device_grant.enabled), "false", {},
+     "Whether it is there."},
+    {"a2a.device_grant.scopes", kList, kRestart, AGENTD_SLOT(a2a.device_grant.scopes), "", {1, 2},
+     "What may be asked for; without it, user.", kScopes},
+    {"a2a.device_grant.token_ttl", kDuration, kRestart, AGENTD_SLOT(a2a.device_grant.token_ttl_ms), "8h",
+     {300 * kSecond, 30 * kDay}, "Life of a sign-in."},
+    {"a2a.device_grant.code_ttl", kDuration, kRestart, AGENTD_SLOT(a2a.device_grant.code_ttl_ms), "10m",
+     {kSecond, 3600 * kSecond}, "How long a code waits for its approval."},
+    {"a2a.sessions", kSection, kNone, nullptr, "", {}, "What a sign-in becomes."},
+    {"a2a.sessions.persist", kBoolean, kRestart, AGENTD_SLOT(a2a.sessions_persist), "true", {},
+     "Whether sign-ins outlive a restart."},
     {"a2a.events", kSection, kNone, nullptr, "", {}, "The events extension."},
     {"a2a.events.enabled", kBoolean, kRestart, AGENTD_SLOT(a2a.events.enabled), "true", {},
      "Whether the card declares it."},
@@ -121,8 +137,7 @@ constexpr Row kRows[] = {
 constexpr std::string_view kUnsupported[] = {
     "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
     "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
-    "a2a.tls", "a2a.insecure", "a2a.cors", "a2a.device_grant", "a2a.sessions", "a2a.push", "a2a.peers",
-    "a2a.principals[].match.san", "a2a.principals[].match.sub", "a2a.principals[].grants",
+    "a2a.tls", "a2a.insecure", "a2a.cors", "a2a.push", "a2a.peers", "a2a.principals[].match.san", "a2a.principals[].match.sub",
     "a2a.principals[].rate", "store.retention.audit",
 };
 // clang-format on
@@ -206,6 +221,9 @@ std::string expected_of(const Row& row) {
     case kPath: return "a path";
     case kUrl: return "an origin such as https://agent.example";
     case kListen: return "http://127.0.0.1:PORT or http://[::1]:PORT, or a list of them";
+    case kList:
+      return row.choices.empty() ? fmt::format("a list of {} to {} texts", row.bounds.low, row.bounds.high)
+                                 : fmt::format("a list of {}", fmt::join(row.choices, ", "));
     case kChoice: return fmt::format("one of {}", fmt::join(row.choices, ", "));
     case kBoolean: return "true or false";
     case kTrue: return "true, or no such key";

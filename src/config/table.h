@@ -27,6 +27,7 @@ enum class Type : std::uint8_t {
   kPath,        // of a file or folder, relative to the configuration's; "" = the default
   kUrl,         // http or https origin; "" = the default
   kListen,      // one address to listen on, or a list of them
+  kList,        // strings: each one of `choices`, if there are any; low..high of them
   kChoice,      // one of `choices`; for a Role slot, in the order of the enumeration
   kBoolean,
   kTrue,      // true; for no, the key is left out

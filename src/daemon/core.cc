@@ -14,7 +14,8 @@ constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 
 }  // namespace
 
-Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, const Clock& clock)
+Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
+           const Clock& clock)
     : journal_(loop, store),
       instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
@@ -22,7 +23,8 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       runs_(loop, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
       service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_),
-      commands_(service_, runs_,
+      sign_in_(loop, journal_, feed, clock, sessions, setup.config),
+      commands_(service_, runs_, sign_in_,
                 [this, &feed, with_seq = setup.config.a2a.events.enabled](const feed::Viewer& viewer) {
                   return command::status_document({.feed = feed,
                                                    .instance = instance_,
@@ -41,6 +43,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
 Status Core::load() {
   if (Status status = tasks_.load(); !status) return status;
   if (Status status = conversations_.load(); !status) return status;
+  if (Status status = sign_in_.load(); !status) return status;
   return runs_.load();
 }
 

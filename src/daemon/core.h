@@ -11,13 +11,15 @@
 #include "feed/feed.h"
 #include "net/loop.h"
 #include "runtime/service.h"
+#include "runtime/sign_in.h"
 #include "store/store.h"
 
 namespace agentd::daemon {
 
 class Core final {
  public:
-  Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, const Clock& clock);
+  Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
+       const Clock& clock);
 
   // Reads what an earlier life left. Errors: kUnavailable.
   [[nodiscard]] Status load();
@@ -30,6 +32,8 @@ class Core final {
 
   [[nodiscard]] runtime::Service& service() { return service_; }
   [[nodiscard]] command::Commands& commands() { return commands_; }
+  [[nodiscard]] runtime::SignIn& sign_in() { return sign_in_; }
+  [[nodiscard]] runtime::Journal& journal() { return journal_; }
 
  private:
   void wait_for_work();
@@ -42,6 +46,7 @@ class Core final {
   runtime::Runs runs_;
   runtime::Turns turns_;
   runtime::Service service_;
+  runtime::SignIn sign_in_;
   command::Commands commands_;
   const Clock& clock_;
   net::Timer draining_;

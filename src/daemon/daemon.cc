@@ -52,6 +52,11 @@ void configure_log(const config::Snapshot& config) {
                                     : log::Format::kAuto);
 }
 
+std::string without_slash(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
 // The path of a URL without its last slash.
 std::string path_of(const std::string& url) {
   const std::size_t host = url.find("://");
@@ -67,7 +72,7 @@ a2a::CardFacts card_facts(const Setup& setup, const std::string& url) {
                        .version = kVersion,
                        .url = url,
                        .ops = command::ops_json()};
-  facts.bearer = setup.config.a2a.bearer.has_value();
+  facts.bearer = setup.config.a2a.bearer.has_value() || setup.config.a2a.device_grant.enabled;
   for (const auto& rule : setup.config.a2a.principals) facts.bearer = facts.bearer || rule.bearer.has_value();
   facts.skills.push_back({.id = "chat", .name = "Chat", .description = "Answers messages."});
   for (const auto& workflow : setup.workflows) {
@@ -132,10 +137,11 @@ class Life final {
         feed_(
             feed_options(config_), feed::first_seq(reserved, clock_.wall_ms()),
             [this](std::uint64_t end) { return store_->commit_now({store::ReserveSeq{end}}); }, clock_),
-        core_(loop_, setup, *store_, feed_, clock_),
-        access_(config_),
+        core_(loop_, setup, *store_, feed_, sessions_, clock_),
+        access_(config_, sessions_, clock_),
         facts_(card_facts(setup, url)),
         pages_(public_pages(facts_)),
+        oauth_(core_.sign_in(), config_.a2a.device_grant, without_slash(url)),
         edges_(edges.count, clock_,
                {.core = loop_,
                 .service = core_.service(),
@@ -146,6 +152,8 @@ class Life final {
                 .streams = streams_,
                 .clock = clock_,
                 .pages = pages_,
+                .oauth = oauth_,
+                .journal = core_.journal(),
                 .declared = facts_.declared,
                 .rpc_prefix = path_of(url),
                 .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }},
@@ -159,6 +167,7 @@ class Life final {
         edges_.feed_moved();
       });
     });
+    core_.sign_in().on_ended([this] { edges_.sessions_ended(); });
   }
 
   [[nodiscard]] Status load() { return core_.load(); }
@@ -188,7 +197,9 @@ class Life final {
   }
 
   [[nodiscard]] Json extended_card(const access::Caller& caller) const {
-    a2a::CallerFacts seen{.ring = config_.a2a.events.ring, .kinds = {}, .ops = facts_.ops};
+    a2a::CallerFacts seen{.ring = config_.a2a.events.ring,
+                          .kinds = {},
+                          .ops = command::ops_json(caller, config_.a2a.device_grant.enabled)};
     for (const std::string_view kind : feed::kinds_for(caller.viewer, config_.a2a.introspection).names()) {
       seen.kinds.emplace_back(kind);
     }
@@ -200,10 +211,12 @@ class Life final {
   net::Loop loop_;
   const std::unique_ptr<store::Store> store_;
   feed::Feed feed_;
+  access::Sessions sessions_;
   Core core_;
   const access::Access access_;
   const a2a::CardFacts facts_;
   const wire::Pages pages_;
+  const wire::OAuth oauth_;
   Quota streams_;
   Edges edges_;
   bool announced_ = false;  // the edges will be told of the new events

@@ -59,6 +59,10 @@ void Edges::feed_moved() {
   for (const auto& edge : edges_) edge->feed_moved();
 }
 
+void Edges::sessions_ended() {
+  for (const auto& edge : edges_) edge->sessions_ended();
+}
+
 void Edges::shut_down(std::int64_t grace_ms, std::function<void()> done) {
   auto left = std::make_shared<std::atomic<std::size_t>>(edges_.size());
   for (const auto& edge : edges_) {

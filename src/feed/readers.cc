@@ -25,6 +25,12 @@ void Readers::moved() {
   for (const OwnerTag owner : news_.owners) wake(owner, accounted);
 }
 
+void Readers::wake_revoked() {
+  for (const auto& [tag, reader] : by_owner_) {
+    if (reader->is_revoked()) reader->woken(through_);
+  }
+}
+
 void Readers::wake(OwnerTag tag, std::uint64_t accounted) {
   const auto [begin, end] = by_owner_.equal_range(tag);
   for (auto at = begin; at != end; ++at) at->second->woken(accounted);

@@ -34,6 +34,7 @@ class Reader {
   // There may be something to read past `accounted`, and up to it there was nothing for a reader that rested.
   // Marks and returns: it neither reads nor destroys a reader.
   virtual void woken(std::uint64_t accounted) = 0;
+  [[nodiscard]] virtual bool is_revoked() const = 0;
 
  private:
   friend class Readers;
@@ -49,6 +50,8 @@ class Readers final {
 
   // There are new events: wakes those whom they concern.
   void moved();
+  // Some may have been revoked: wakes those that are, so that they end.
+  void wake_revoked();
   // Everything up to this number has been looked at by moved().
   [[nodiscard]] std::uint64_t through() const { return through_; }
 

@@ -17,11 +17,13 @@ const Viewer kBob{.is_operator = false, .principal = "user:bob"};
 class Sleeper final : public Reader {
  public:
   using Reader::Reader;
+  bool revoked = false;
   // What it was woken with since the last call.
   std::vector<std::uint64_t> wakings() { return std::exchange(wakings_, {}); }
 
  private:
   void woken(std::uint64_t accounted) override { wakings_.push_back(accounted); }
+  [[nodiscard]] bool is_revoked() const override { return revoked; }
   std::vector<std::uint64_t> wakings_;
 };
 
@@ -46,6 +48,16 @@ TEST_F(ReadersTest, WakesWhomAnEventConcernsAndOperators) {
   EXPECT_EQ(again.wakings(), Numbers{99});
   EXPECT_EQ(bob.wakings(), Numbers());
   EXPECT_EQ(readers_.through(), 100U);
+}
+
+TEST_F(ReadersTest, WakesThoseThatAreRevokedAndNobodyElse) {
+  Sleeper alice(readers_, kAlice), again(readers_, kAlice);
+  push_for("user:bob");
+  readers_.moved();
+  again.revoked = true;
+  readers_.wake_revoked();
+  EXPECT_EQ(alice.wakings(), Numbers());
+  EXPECT_EQ(again.wakings(), Numbers{100});
 }
 
 TEST_F(ReadersTest, WakesOnceForAllThatCameTogether) {

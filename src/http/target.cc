@@ -29,28 +29,14 @@ Result<std::string> decode(std::string_view text, Plus plus) {
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return fail(Code::kInvalidRequest, "malformed escape in the target");
-    if (high == 0 && low == 0) return fail(Code::kInvalidRequest, "NUL in the target");
+    if (high < 0 || low < 0) return fail(Code::kInvalidRequest, "malformed escape");
+    if (high == 0 && low == 0) return fail(Code::kInvalidRequest, "NUL in what was escaped");
     out += static_cast<char>(high * 16 + low);
     i += 2;
   }
   const bool ascii = std::ranges::all_of(out, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (!ascii && to_utf8(out) != out) return fail(Code::kInvalidRequest, "the target is not UTF-8");
+  if (!ascii && to_utf8(out) != out) return fail(Code::kInvalidRequest, "what was escaped is not UTF-8");
   return out;
-}
-
-Status decode_query(std::string_view text, std::vector<std::pair<std::string, std::string>>& query) {
-  for (const auto part : std::views::split(text, '&')) {
-    const std::string_view pair(part);
-    if (pair.empty()) continue;
-    const auto equals = pair.find('=');
-    auto name = decode(pair.substr(0, equals), Plus::kIsSpace);
-    if (!name) return std::unexpected(name.error());
-    auto value = decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), Plus::kIsSpace);
-    if (!value) return std::unexpected(value.error());
-    query.emplace_back(std::move(*name), std::move(*value));
-  }
-  return {};
 }
 
 // Takes "http://host" off the front of an absolute target, and gives the host.
@@ -67,6 +53,21 @@ std::string_view take_authority(std::string_view& target) {
 
 }  // namespace
 
+Result<Query> parse_query(std::string_view text) {
+  Query query;
+  for (const auto part : std::views::split(text, '&')) {
+    const std::string_view pair(part);
+    if (pair.empty()) continue;
+    const auto equals = pair.find('=');
+    auto name = decode(pair.substr(0, equals), Plus::kIsSpace);
+    if (!name) return std::unexpected(name.error());
+    auto value = decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), Plus::kIsSpace);
+    if (!value) return std::unexpected(value.error());
+    query.emplace_back(std::move(*name), std::move(*value));
+  }
+  return query;
+}
+
 Result<Target> parse_target(std::string_view target, std::string_view method) {
   const bool plain = std::ranges::all_of(target, [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
   if (!plain) return fail(Code::kInvalidRequest, "character in the target that has to be escaped");
@@ -82,7 +83,9 @@ Result<Target> parse_target(std::string_view target, std::string_view method) {
   if (!path) return std::unexpected(path.error());
   out.path = path->empty() ? "/" : std::move(*path);
   if (mark != std::string_view::npos) {
-    if (auto status = decode_query(target.substr(mark + 1), out.query); !status) return std::unexpected(status.error());
+    auto query = parse_query(target.substr(mark + 1));
+    if (!query) return std::unexpected(query.error());
+    out.query = *std::move(query);
   }
   return out;
 }

@@ -20,6 +20,11 @@ struct Target {
   std::string authority = {};                                   // of an absolute target, else empty
 };
 
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+// "a=b&c", decoded, in order: a query, or a body of application/x-www-form-urlencoded. Errors: kInvalidRequest.
+[[nodiscard]] Result<Query> parse_query(std::string_view text);
+
 // `target` in origin form ("/path?query"), absolute form ("http://host/path"), or "*" for OPTIONS. Errors:
 // kInvalidRequest.
 [[nodiscard]] Result<Target> parse_target(std::string_view target, std::string_view method);

@@ -21,6 +21,7 @@
 #include "base/document.h"
 #include "base/ids.h"
 #include "runtime/service.h"
+#include "runtime/sign_in.h"
 #include "runtime/watched_store.h"
 
 namespace agentd::runtime {
@@ -40,6 +41,7 @@ T faultless(std::expected<T, std::vector<Fault>> read) {
 struct Setting {
   std::string rules;                   // of the scripted model; "" = the built-in ones
   std::vector<std::string> workflows;  // their documents
+  config::Snapshot config;
   config::Retention tasks{.keep_last = 100}, runs{.keep_last = 100}, conversations{.keep_last = 100};
 
   [[nodiscard]] llm::ScriptedModel model() const {
@@ -68,7 +70,8 @@ struct Life {
         conversations(journal, feed, clock, setting.conversations),
         runs(loop, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
         turns(loop, feed, clock, tasks, conversations, runs, instance, setting.model()),
-        service(journal, clock, tasks, conversations, turns, runs, instance) {}
+        service(journal, clock, tasks, conversations, turns, runs, instance),
+        sign_in(loop, journal, feed, clock, sessions, setting.config) {}
 
   feed::Feed feed;
   Journal journal;
@@ -78,6 +81,8 @@ struct Life {
   Runs runs;
   Turns turns;
   Service service;
+  access::Sessions sessions;
+  SignIn sign_in;
 };
 
 // What a caller is told: nothing while it waits.

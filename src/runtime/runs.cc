@@ -319,11 +319,7 @@ void Runs::tell_task(const RunFacts& facts) {
   Task* task = tasks_.working(facts.task);
   if (task == nullptr) return;
   if (facts.status == RunStatus::kCompleted && !facts.output.is_null()) {
-    Json artifact = {{"artifactId", task->id + ".result"},
-                     {"name", "result"},
-                     {"parts", {{{"data", facts.output}, {"mediaType", "application/json"}}}}};
-    if (!task->command.empty()) artifact["extensions"] = Json::array({a2a::uri(a2a::Extension::kCommand)});
-    tasks_.put_artifact(*task, artifact);
+    tasks_.put_artifact(*task, result_artifact(*task, facts.output));
   }
   const auto state = facts.status == RunStatus::kCompleted   ? a2a::TaskState::kCompleted
                      : facts.status == RunStatus::kRefused   ? a2a::TaskState::kRejected

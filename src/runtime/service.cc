@@ -111,7 +111,7 @@ void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) 
   Json& message = sending.message;
   if (!message.contains("contextId")) message["contextId"] = "ctx-" + random_hex(16);
   const std::string context = message["contextId"];
-  Conversation& conversation = conversations_.open(call.viewer.principal, context);
+  Conversation& conversation = conversations_.open(call.caller.viewer.principal, context);
   Turn turn = turns_.begin(conversation, message);
   if (turn.is_direct()) {
     return turns_.speak(std::move(turn), [this, delivery = std::move(delivery)](Json answer) mutable {
@@ -124,7 +124,7 @@ void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) 
   const std::string id = random_uuid();
   message["taskId"] = id;
   Task& task = tasks_.create({.id = id,
-                              .principal = call.viewer.principal,
+                              .principal = call.caller.viewer.principal,
                               .context = context,
                               .message = message,
                               .link = {"turn", context},
@@ -136,7 +136,7 @@ void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) 
 
 void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery) {
   const std::string id = sending.message["taskId"];
-  const auto found = tasks_.find(call.viewer, id);
+  const auto found = tasks_.find(call.caller.viewer, id);
   if (!found) return delivery.reply(std::unexpected(found.error()));
   if (sending.message.value("contextId", (*found)->context) != (*found)->context) {
     return delivery.reply(invalid("params.message.contextId", "is not the context of params.message.taskId"));
@@ -170,25 +170,43 @@ void Service::run_workflow(const Call& call, Sending sending, const std::string&
                            Json inputs, Delivery delivery) {
   if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
   if (answered_before(call, sending, delivery)) return;
-  const std::string id = random_uuid();
   const std::string run = fresh_run_id();
-  const std::string context = sending.message.value("contextId", "ctx-" + random_hex(16));
-  sending.message["contextId"] = context;
-  sending.message["taskId"] = id;
-  tasks_.create({.id = id,
-                 .principal = call.viewer.principal,
-                 .context = context,
-                 .message = sending.message,
-                 .link = {"run", run},
-                 .command = op});
-  remember(call, sending, id);
+  const std::string id = open_op(call, sending, op, {"run", run}).id;
   deliver(call, sending, id, false, delivery);
   runs_.start({.id = run,
                .workflow = workflow,
                .inputs = std::move(inputs),
                .start = "command",
-               .principal = call.viewer.principal,
+               .principal = call.caller.viewer.principal,
                .task = id});
+}
+
+void Service::complete(const Call& call, Sending sending, const std::string& op,
+                       std::move_only_function<Result<Json>()> act, Delivery delivery) {
+  if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
+  if (answered_before(call, sending, delivery)) return;
+  auto result = act();
+  if (!result) return delivery.reply(std::unexpected(result.error()));
+  Task& task = open_op(call, sending, op, {});
+  const std::string id = task.id;
+  tasks_.put_artifact(task, result_artifact(task, *std::move(result)));
+  tasks_.set_state(task, a2a::TaskState::kCompleted);
+  deliver(call, sending, id, false, delivery);
+}
+
+Task& Service::open_op(const Call& call, Sending& sending, const std::string& op, Link link) {
+  const std::string id = random_uuid();
+  const std::string context = sending.message.value("contextId", "ctx-" + random_hex(16));
+  sending.message["contextId"] = context;
+  sending.message["taskId"] = id;
+  Task& task = tasks_.create({.id = id,
+                              .principal = call.caller.viewer.principal,
+                              .context = context,
+                              .message = sending.message,
+                              .link = std::move(link),
+                              .command = op});
+  remember(call, sending, id);
+  return task;
 }
 
 void Service::deliver(const Call& call, const Sending& sending, const std::string& id, bool queued,
@@ -207,19 +225,20 @@ void Service::deliver(const Call& call, const Sending& sending, const std::strin
     tasks_.when_settled(id, std::move(answer));
     return;
   }
-  journal_.when_durable([this, viewer = call.viewer, id, answer = std::move(answer)](const Status& status) mutable {
-    if (!status) return answer(std::unexpected(status.error()));
-    answer(tasks_.find(viewer, id));
-  });
+  journal_.when_durable(
+      [this, viewer = call.caller.viewer, id, answer = std::move(answer)](const Status& status) mutable {
+        if (!status) return answer(std::unexpected(status.error()));
+        answer(tasks_.find(viewer, id));
+      });
 }
 
 bool Service::answered_before(const Call& call, const Sending& sending, Delivery& delivery) {
   if (call.idempotency_key.empty()) return false;
   Remembered known;
-  if (const auto at = keys_.find({call.viewer.principal, call.idempotency_key}); at != keys_.end()) {
+  if (const auto at = keys_.find({call.caller.viewer.principal, call.idempotency_key}); at != keys_.end()) {
     known = at->second;
   } else {
-    const auto row = journal_.store().idempotency(call.viewer.principal, call.idempotency_key);
+    const auto row = journal_.store().idempotency(call.caller.viewer.principal, call.idempotency_key);
     if (!row) {
       delivery.reply(std::unexpected(row.error()));
       return true;
@@ -231,7 +250,7 @@ bool Service::answered_before(const Call& call, const Sending& sending, Delivery
     delivery.reply(invalid("Idempotency-Key", "was used with another request; use a new key for a new request"));
     return true;
   }
-  const auto task = tasks_.find(call.viewer, known.task);
+  const auto task = tasks_.find(call.caller.viewer, known.task);
   if (!task) {
     delivery.reply(std::unexpected(task.error()));
   } else if (delivery.stream && tasks_.working(known.task) == nullptr) {
@@ -248,7 +267,7 @@ bool Service::answered_before(const Call& call, const Sending& sending, Delivery
 
 void Service::remember(const Call& call, const Sending& sending, const std::string& task) {
   if (call.idempotency_key.empty()) return;
-  const std::pair key{call.viewer.principal, call.idempotency_key};
+  const std::pair key{call.caller.viewer.principal, call.idempotency_key};
   keys_[key] = {.digest = sending.digest, .task = task, .created_ms = clock_.wall_ms()};
   journal_.put(store::IdempotencyRow{.principal = key.first,
                                      .key = key.second,
@@ -268,7 +287,7 @@ void Service::get_task(const Call& call, const Json& params, Reply reply) {
   if (!read) return reply(std::unexpected(read.error()));
   const auto length = history_length(*read, "params");
   if (!length) return reply(std::unexpected(length.error()));
-  const auto task = tasks_.find(call.viewer, (*read)["id"]);
+  const auto task = tasks_.find(call.caller.viewer, (*read)["id"]);
   if (!task) return reply(std::unexpected(task.error()));
   reply(shown(call, **task, {.history_length = *length}));
 }
@@ -276,7 +295,7 @@ void Service::get_task(const Call& call, const Json& params, Reply reply) {
 void Service::list_tasks(const Call& call, const Json& params, Reply reply) {
   const auto query = read_query(params);
   if (!query) return reply(std::unexpected(query.error()));
-  const auto page = tasks_.list(call.viewer, *query);
+  const auto page = tasks_.list(call.caller.viewer, *query);
   if (!page) return reply(std::unexpected(page.error()));
   Json tasks = Json::array();
   for (const auto& task : page->tasks) tasks.push_back(shown(call, *task, query->view));
@@ -289,7 +308,7 @@ void Service::list_tasks(const Call& call, const Json& params, Reply reply) {
 void Service::cancel_task(const Call& call, const Json& params, Reply reply) {
   const auto id = read_id(params);
   if (!id) return reply(std::unexpected(id.error()));
-  const auto found = tasks_.find(call.viewer, *id);
+  const auto found = tasks_.find(call.caller.viewer, *id);
   if (!found) return reply(std::unexpected(found.error()));
   Task* task = tasks_.working(*id);
   if (task == nullptr) return reply(fail(Code::kTaskNotCancelable, "the task has ended already"));
@@ -304,7 +323,7 @@ void Service::cancel_task(const Call& call, const Json& params, Reply reply) {
 void Service::subscribe(const Call& call, const Json& params, Delivery delivery) {
   const auto id = read_id(params);
   if (!id) return delivery.reply(std::unexpected(id.error()));
-  const auto found = tasks_.find(call.viewer, *id);
+  const auto found = tasks_.find(call.caller.viewer, *id);
   if (!found) return delivery.reply(std::unexpected(found.error()));
   if (tasks_.working(*id) == nullptr) {
     return delivery.reply(fail(Code::kUnsupportedOperation, "the task has ended; read it with GetTask"));

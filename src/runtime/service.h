@@ -12,6 +12,7 @@
 #include <string>
 
 #include "a2a/extensions.h"
+#include "access/caller.h"
 #include "base/clock.h"
 #include "feed/visibility.h"
 #include "runtime/conversations.h"
@@ -25,7 +26,7 @@ namespace agentd::runtime {
 
 // Who calls, and how.
 struct Call {
-  feed::Viewer viewer;
+  access::Caller caller;
   a2a::Extensions active;
   std::string idempotency_key;  // "" = none
 };
@@ -62,6 +63,9 @@ class Service final {
   // A task that runs a workflow; checked before (Runs::check). `op` is noted as what made it.
   void run_workflow(const Call& call, Sending sending, const std::string& op, const std::string& workflow, Json inputs,
                     Delivery delivery);
+  // A task that is over with what `act` gives: its result. `act` runs at once, and not at all when the call is refused.
+  void complete(const Call& call, Sending sending, const std::string& op, std::move_only_function<Result<Json>()> act,
+                Delivery delivery);
 
   void get_task(const Call& call, const Json& params, Reply reply);
   void list_tasks(const Call& call, const Json& params, Reply reply);
@@ -78,6 +82,8 @@ class Service final {
   // True when the call was answered: its key had been used.
   bool answered_before(const Call& call, const Sending& sending, Delivery& delivery);
   void remember(const Call& call, const Sending& sending, const std::string& task);
+  // The task that an op makes.
+  Task& open_op(const Call& call, Sending& sending, const std::string& op, Link link);
   void open_task(const Call& call, Sending& sending, Delivery& delivery);
   void add_to_task(const Call& call, Sending& sending, Delivery& delivery);
   void deliver(const Call& call, const Sending& sending, const std::string& task, bool queued, Delivery& delivery);

@@ -23,7 +23,7 @@ class ServiceTest : public CoreTest {
   using Method = void (Service::*)(const Call&, const Json&, Reply);
   Answer call(Method method, const feed::Viewer& viewer, const Json& params) {
     auto answer = std::make_shared<std::optional<Result<Json>>>();
-    (service().*method)({.viewer = viewer}, params, into(answer));
+    (service().*method)({.caller = {.viewer = viewer}}, params, into(answer));
     return answer;
   }
   Json got(const Answer& answer) {
@@ -35,14 +35,14 @@ class ServiceTest : public CoreTest {
     return (**answer).error().code;
   }
   std::string hanging_task(const feed::Viewer& viewer = kAlice) {
-    return got(send({.viewer = viewer}, message("hang"), {{"returnImmediately", true}}))["task"]["id"];
+    return got(send({.caller = {.viewer = viewer}}, message("hang"), {{"returnImmediately", true}}))["task"]["id"];
   }
 };
 
 TEST_F(ServiceTest, ATaskItsMessageAndItsKeyAreDurableTogether) {
   store_.set(Mood::kTakesItsTime);
   const Answer answer =
-      send({.viewer = kAlice, .idempotency_key = "k"}, message("hang"), {{"returnImmediately", true}});
+      send({.caller = {.viewer = kAlice}, .idempotency_key = "k"}, message("hang"), {{"returnImmediately", true}});
   run_turns();
   const store::Batch batch = store_.waiting();
   EXPECT_EQ(WatchedStore::rows_in<store::TaskRow>(batch).size(), 1U);
@@ -56,11 +56,11 @@ TEST_F(ServiceTest, ATaskItsMessageAndItsKeyAreDurableTogether) {
 
 TEST_F(ServiceTest, NothingIsAcknowledgedWhileTheStoreRefusesAndNothingIsLost) {
   store_.set(Mood::kRefuses);
-  const Call keyed{.viewer = kAlice, .idempotency_key = "k"};
+  const Call keyed{.caller = {.viewer = kAlice}, .idempotency_key = "k"};
   const Json words = message("hang");
   EXPECT_EQ(code_of(send(keyed, words, {{"returnImmediately", true}})), Code::kUnavailable);
   // Once it is known that the store refuses, no more work is taken.
-  EXPECT_EQ(code_of(send({.viewer = kAlice}, message("be quick"))), Code::kUnavailable);
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kAlice}}, message("be quick"))), Code::kUnavailable);
   EXPECT_EQ(life_->tasks.size(), 1U);
   const std::string id = live_task();
   store_.set(Mood::kWorks);
@@ -71,11 +71,11 @@ TEST_F(ServiceTest, NothingIsAcknowledgedWhileTheStoreRefusesAndNothingIsLost) {
 }
 
 TEST_F(ServiceTest, AKeyGivesTheSameTaskAgainAlsoToTheNextLife) {
-  const Call keyed{.viewer = kAlice, .idempotency_key = "k"};
+  const Call keyed{.caller = {.viewer = kAlice}, .idempotency_key = "k"};
   const Json words = message("hello");
   const std::string id = got(send(keyed, words))["task"]["id"];
   EXPECT_EQ(got(send(keyed, words))["task"]["id"], id);
-  EXPECT_NE(got(send({.viewer = kBob, .idempotency_key = "k"}, words))["task"]["id"], id);
+  EXPECT_NE(got(send({.caller = {.viewer = kBob}, .idempotency_key = "k"}, words))["task"]["id"], id);
   EXPECT_EQ(code_of(send(keyed, message("other"))), Code::kInvalidParams);
   begin({.rules = kRules});
   EXPECT_EQ(got(send(keyed, words))["task"]["id"], id);
@@ -85,10 +85,10 @@ TEST_F(ServiceTest, AKeyGivesTheSameTaskAgainAlsoToTheNextLife) {
 }
 
 TEST_F(ServiceTest, ACallerWaitsForTheEndUnlessItSaysOtherwise) {
-  const Json ended = got(send({.viewer = kAlice}, message("hello"), {{"historyLength", 0}}))["task"];
+  const Json ended = got(send({.caller = {.viewer = kAlice}}, message("hello"), {{"historyLength", 0}}))["task"];
   EXPECT_EQ(ended["status"]["state"], "TASK_STATE_COMPLETED");
   EXPECT_FALSE(ended.contains("history"));
-  const Json asked = got(send({.viewer = kAlice}, message("ask")))["task"];
+  const Json asked = got(send({.caller = {.viewer = kAlice}}, message("ask")))["task"];
   EXPECT_EQ(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
   EXPECT_EQ(asked["status"]["message"]["parts"][0]["text"], "Which?");
 }
@@ -97,9 +97,10 @@ TEST_F(ServiceTest, WhatIsNotYoursIsNotThere) {
   const std::string id = hanging_task();
   EXPECT_EQ(code_of(call(&Service::get_task, kBob, {{"id", id}})), Code::kTaskNotFound);
   EXPECT_EQ(code_of(call(&Service::cancel_task, kBob, {{"id", id}})), Code::kTaskNotFound);
-  EXPECT_EQ(code_of(send({.viewer = kBob}, message("x", {{"taskId", id}}))), Code::kTaskNotFound);
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kBob}}, message("x", {{"taskId", id}}))), Code::kTaskNotFound);
   auto answer = std::make_shared<std::optional<Result<Json>>>();
-  service().subscribe({.viewer = kBob}, {{"id", id}}, {.reply = into(answer), .stream = std::make_shared<Stream>()});
+  service().subscribe({.caller = {.viewer = kBob}}, {{"id", id}},
+                      {.reply = into(answer), .stream = std::make_shared<Stream>()});
   EXPECT_EQ(code_of(answer), Code::kTaskNotFound);
   EXPECT_EQ(got(call(&Service::list_tasks, kBob, Json::object()))["totalSize"], 0);
   EXPECT_EQ(got(call(&Service::get_task, kAlice, {{"id", id}}))["id"], id);
@@ -110,7 +111,7 @@ TEST_F(ServiceTest, CancellingAnswersWithTheCanceledTaskAndOnlyOnce) {
   const std::string turn = hanging_task();
   EXPECT_EQ(got(call(&Service::cancel_task, kAlice, {{"id", turn}}))["status"]["state"], "TASK_STATE_CANCELED");
   EXPECT_EQ(code_of(call(&Service::cancel_task, kAlice, {{"id", turn}})), Code::kTaskNotCancelable);
-  const std::string asked = got(send({.viewer = kAlice}, message("ask")))["task"]["id"];
+  const std::string asked = got(send({.caller = {.viewer = kAlice}}, message("ask")))["task"]["id"];
   EXPECT_EQ(got(call(&Service::cancel_task, kAlice, {{"id", asked}}))["status"]["state"], "TASK_STATE_CANCELED");
 }
 
@@ -119,8 +120,8 @@ TEST_F(ServiceTest, ARunIsMadeWithItsTaskAndPushesEachStateOnce) {
   auto answer = std::make_shared<std::optional<Result<Json>>>();
   auto sending = read_sending({{"message", message("run")}, {"configuration", {{"returnImmediately", true}}}});
   store_.set(Mood::kTakesItsTime);
-  service().run_workflow({.viewer = kAlice}, std::move(sending.value()), "workflow.run", "w", Json::object(),
-                         {.reply = into(answer)});
+  service().run_workflow({.caller = {.viewer = kAlice}}, std::move(sending.value()), "workflow.run", "w",
+                         Json::object(), {.reply = into(answer)});
   run_turns();
   EXPECT_EQ(WatchedStore::rows_in<store::TaskRow>(store_.waiting()).size(), 1U);
   EXPECT_EQ(WatchedStore::rows_in<store::RunRow>(store_.waiting()).size(), 1U);
@@ -131,21 +132,22 @@ TEST_F(ServiceTest, ARunIsMadeWithItsTaskAndPushesEachStateOnce) {
   EXPECT_EQ(tasks[0]["task"]["status"]["state"], "TASK_STATE_SUBMITTED");
   EXPECT_EQ(tasks[1]["task"]["status"]["state"], "TASK_STATE_WORKING");
   EXPECT_EQ(pushed("run", kAlice).size(), 1U);
-  EXPECT_EQ(code_of(send({.viewer = kAlice}, message("x", {{"taskId", id}}))), Code::kUnsupportedOperation);
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kAlice}}, message("x", {{"taskId", id}}))), Code::kUnsupportedOperation);
   EXPECT_EQ(got(call(&Service::cancel_task, kAlice, {{"id", id}}))["status"]["state"], "TASK_STATE_CANCELED");
 }
 
 TEST_F(ServiceTest, AMessageMustBelongToItsTask) {
   const std::string id = hanging_task();
-  EXPECT_EQ(code_of(send({.viewer = kAlice}, message("x", {{"taskId", id}, {"contextId", "other"}}))),
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kAlice}}, message("x", {{"taskId", id}, {"contextId", "other"}}))),
             Code::kInvalidParams);
-  const std::string ended = got(send({.viewer = kAlice}, message("hello")))["task"]["id"];
-  EXPECT_EQ(code_of(send({.viewer = kAlice}, message("x", {{"taskId", ended}}))), Code::kUnsupportedOperation);
+  const std::string ended = got(send({.caller = {.viewer = kAlice}}, message("hello")))["task"]["id"];
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kAlice}}, message("x", {{"taskId", ended}}))),
+            Code::kUnsupportedOperation);
 }
 
 TEST_F(ServiceTest, ADrainingDaemonTakesNoMoreWork) {
   life_->instance.drain("SIGTERM");
-  EXPECT_EQ(code_of(send({.viewer = kAlice}, message("hello"))), Code::kDraining);
+  EXPECT_EQ(code_of(send({.caller = {.viewer = kAlice}}, message("hello"))), Code::kDraining);
   EXPECT_EQ(life_->tasks.size(), 0U);
 }
 
@@ -153,13 +155,13 @@ TEST_F(ServiceTest, AStreamBeginsWithTheTaskAndEndsWithIt) {
   const auto stream = std::make_shared<Stream>();
   auto refusal = std::make_shared<std::optional<Result<Json>>>();
   const std::string id = hanging_task();
-  service().subscribe({.viewer = kAlice}, {{"id", id}}, {.reply = into(refusal), .stream = stream});
+  service().subscribe({.caller = {.viewer = kAlice}}, {{"id", id}}, {.reply = into(refusal), .stream = stream});
   ASSERT_EQ(stream->events.size(), 1U);
   EXPECT_EQ(Json::parse(stream->events[0]->text)["task"]["id"], id);
   got(call(&Service::cancel_task, kAlice, {{"id", id}}));
   EXPECT_TRUE(stream->events.back()->last);
   EXPECT_FALSE(refusal->has_value());
-  service().subscribe({.viewer = kAlice}, {{"id", id}}, {.reply = into(refusal), .stream = stream});
+  service().subscribe({.caller = {.viewer = kAlice}}, {{"id", id}}, {.reply = into(refusal), .stream = stream});
   EXPECT_EQ(code_of(refusal), Code::kUnsupportedOperation);
 }
 

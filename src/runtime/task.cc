@@ -62,6 +62,14 @@ Json agent_message(const Task& task, const std::string& text) {
           {"parts", {{{"text", text}}}}};
 }
 
+Json result_artifact(const Task& task, Json data) {
+  Json artifact = {{"artifactId", task.id + ".result"},
+                   {"name", "result"},
+                   {"parts", Json::array({Json{{"data", std::move(data)}, {"mediaType", "application/json"}}})}};
+  if (!task.command.empty()) artifact["extensions"] = Json::array({a2a::uri(a2a::Extension::kCommand)});
+  return artifact;
+}
+
 void add_to_history(Task& task, Json message) {
   task.history.push_back(std::move(message));
   // The newest stays whatever it takes.

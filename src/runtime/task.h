@@ -52,6 +52,9 @@ struct TaskView {
 // A text from the agent, within the task.
 [[nodiscard]] Json agent_message(const Task& task, const std::string& text);
 
+// What an op or a workflow made, as the artifact of its task.
+[[nodiscard]] Json result_artifact(const Task& task, Json data);
+
 // Appends and drops the oldest past the bounds.
 void add_to_history(Task& task, Json message);
 // Replaces the artifact of the same id, adds it, or (append) adds its parts to it. Returns false when `append` names none.

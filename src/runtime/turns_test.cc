@@ -30,12 +30,12 @@ class TurnsTest : public CoreTest {
   // Sends without waiting for the end; returns the task's id.
   std::string open(const std::string& text, const std::string& context = "chat") {
     const Answer answer =
-        send({.viewer = kAlice}, message(text, {{"contextId", context}}), {{"returnImmediately", true}});
+        send({.caller = {.viewer = kAlice}}, message(text, {{"contextId", context}}), {{"returnImmediately", true}});
     EXPECT_TRUE(run_until([&] { return answer->has_value(); }));
     return (**answer).value()["task"]["id"];
   }
   Answer add(const std::string& id, const std::string& text) {
-    return send({.viewer = kAlice}, message(text, {{"taskId", id}}));
+    return send({.caller = {.viewer = kAlice}}, message(text, {{"taskId", id}}));
   }
   bool run_until_ended(const std::string& id) {
     return run_until([&] { return has_ended(id); });
@@ -105,7 +105,7 @@ TEST_F(TurnsTest, ARefusalEndsTheTaskWhateverIsQueued) {
 }
 
 TEST_F(TurnsTest, AMessageInsteadOfATaskLeavesNone) {
-  const Answer answer = send({.viewer = kAlice}, message("direct", {{"contextId", "chat"}}));
+  const Answer answer = send({.caller = {.viewer = kAlice}}, message("direct", {{"contextId", "chat"}}));
   ASSERT_TRUE(run_until([&] { return answer->has_value(); }));
   EXPECT_EQ((**answer).value()["message"]["parts"][0]["text"], "Directly.");
   EXPECT_EQ((**answer).value()["message"]["contextId"], "chat");

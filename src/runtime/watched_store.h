@@ -86,6 +86,7 @@ class WatchedStore final : public store::Store {
                                                                          const std::string& key) const override {
     return inner_->idempotency(principal, key);
   }
+  [[nodiscard]] Result<std::vector<store::SessionRow>> sessions() const override { return inner_->sessions(); }
   [[nodiscard]] Result<std::uint64_t> reserved_seq() const override { return inner_->reserved_seq(); }
   [[nodiscard]] std::string kind() const override { return inner_->kind(); }
   [[nodiscard]] bool degraded() const override { return mood_ == Mood::kRefuses; }

@@ -19,6 +19,7 @@ struct Tables {
   std::map<std::string, ConversationRow> conversations;
   std::map<std::string, std::map<std::int64_t, MessageRow>> messages;  // conversation -> number
   std::map<std::pair<std::string, std::string>, IdempotencyRow> idempotency;
+  std::map<std::string, SessionRow> sessions;
   std::uint64_t reserved = 0;
 
   void apply(const TaskRow& row) { tasks[row.id] = row; }
@@ -27,6 +28,7 @@ struct Tables {
   void apply(const ConversationRow& row) { conversations[row.id] = row; }
   void apply(const MessageRow& row) { messages[row.conversation][row.number] = row; }
   void apply(const IdempotencyRow& row) { idempotency[{row.principal, row.key}] = row; }
+  void apply(const SessionRow& row) { sessions[row.sid] = row; }
   void apply(const DropTask& drop) { tasks.erase(drop.id); }
   void apply(const DropRun& drop) {
     runs.erase(drop.id);
@@ -39,6 +41,7 @@ struct Tables {
   void apply(const DropIdempotencyBefore& drop) {
     std::erase_if(idempotency, [&](const auto& entry) { return entry.second.created_ms < drop.created_ms; });
   }
+  void apply(const DropSession& drop) { sessions.erase(drop.sid); }
   void apply(const ReleaseSeq& release) { reserved = std::min(reserved, release.end); }
   void apply(const ReserveSeq& reserve) { reserved = std::max(reserved, reserve.end); }
 };
@@ -107,6 +110,10 @@ class MemoryStore final : public Store {
                                                     const std::string& key) const override {
     const MutexLock lock(mutex_);
     return find(tables_.idempotency, {principal, key});
+  }
+  Result<std::vector<SessionRow>> sessions() const override {
+    const MutexLock lock(mutex_);
+    return values(tables_.sessions);
   }
   Result<std::uint64_t> reserved_seq() const override {
     const MutexLock lock(mutex_);

@@ -38,6 +38,7 @@ class SqliteStore final : public Store {
                                                     const std::string& key) const override {
     return read(&SqliteReader::idempotency, principal, key);
   }
+  Result<std::vector<SessionRow>> sessions() const override { return read(&SqliteReader::sessions); }
   Result<std::uint64_t> reserved_seq() const override { return read(&SqliteReader::reserved_seq); }
 
   std::string kind() const override { return "sqlite"; }

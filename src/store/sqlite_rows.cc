@@ -96,6 +96,9 @@ IdempotencyRow idempotency_of(SQLite::Statement& row) {
           .task = text(row, 3),
           .created_ms = number(row, 4)};
 }
+SessionRow session_of(SQLite::Statement& row) {
+  return {.sid = text(row, 0), .expires_ms = number(row, 1), .body = text(row, 2)};
+}
 
 // The body, or nothing where `column` says that the row is over.
 template <class Names>
@@ -126,6 +129,7 @@ SqliteWriter::SqliteWriter(SQLite::Database db)
       conversation_(db_, "REPLACE INTO conversation VALUES(?,?,?,?,?)"),
       message_(db_, "REPLACE INTO message VALUES(?,?,?)"),
       idempotency_(db_, "REPLACE INTO idempotency VALUES(?,?,?,?,?)"),
+      session_(db_, "REPLACE INTO session VALUES(?,?,?)"),
       reserve_(db_,
                "INSERT INTO reserved VALUES(1,?) "
                "ON CONFLICT(only) DO UPDATE SET seq_end = max(seq_end, excluded.seq_end)"),
@@ -135,7 +139,8 @@ SqliteWriter::SqliteWriter(SQLite::Database db)
       drop_steps_(db_, "DELETE FROM step WHERE run=?"),
       drop_conversation_(db_, "DELETE FROM conversation WHERE id=?"),
       drop_messages_(db_, "DELETE FROM message WHERE conversation=?"),
-      drop_idempotency_(db_, "DELETE FROM idempotency WHERE created_ms<?") {}
+      drop_idempotency_(db_, "DELETE FROM idempotency WHERE created_ms<?"),
+      drop_session_(db_, "DELETE FROM session WHERE sid=?") {}
 
 void SqliteWriter::apply(const Batch* begin, const Batch* end) {
   execute(begin_);
@@ -168,6 +173,7 @@ void SqliteWriter::put(const MessageRow& row) { execute(message_, row.conversati
 void SqliteWriter::put(const IdempotencyRow& row) {
   execute(idempotency_, row.principal, row.key, row.digest, row.task, row.created_ms);
 }
+void SqliteWriter::put(const SessionRow& row) { execute(session_, row.sid, row.expires_ms, row.body); }
 void SqliteWriter::put(const DropTask& drop) { execute(drop_task_, drop.id); }
 void SqliteWriter::put(const DropRun& drop) {
   execute(drop_run_, drop.id);
@@ -178,6 +184,7 @@ void SqliteWriter::put(const DropConversation& drop) {
   execute(drop_messages_, drop.id);
 }
 void SqliteWriter::put(const DropIdempotencyBefore& drop) { execute(drop_idempotency_, drop.created_ms); }
+void SqliteWriter::put(const DropSession& drop) { execute(drop_session_, drop.sid); }
 void SqliteWriter::put(const ReleaseSeq& release) { execute(release_, static_cast<std::int64_t>(release.end)); }
 void SqliteWriter::put(const ReserveSeq& reserve) { execute(reserve_, static_cast<std::int64_t>(reserve.end)); }
 
@@ -191,6 +198,7 @@ SqliteReader::SqliteReader(SQLite::Database db)
       conversations_(db_, "SELECT * FROM conversation ORDER BY id"),
       messages_(db_, "SELECT * FROM message WHERE conversation=? ORDER BY number DESC LIMIT ?"),
       idempotency_(db_, "SELECT * FROM idempotency WHERE principal=? AND key=?"),
+      sessions_(db_, "SELECT * FROM session ORDER BY sid"),
       reserved_(db_, "SELECT seq_end FROM reserved") {}
 
 std::vector<TaskRow> SqliteReader::tasks() { return query(tasks_, task_of); }
@@ -210,6 +218,8 @@ std::vector<MessageRow> SqliteReader::messages(const std::string& conversation, 
 std::optional<IdempotencyRow> SqliteReader::idempotency(const std::string& principal, const std::string& key) {
   return first(query(idempotency_, idempotency_of, principal, key));
 }
+
+std::vector<SessionRow> SqliteReader::sessions() { return query(sessions_, session_of); }
 
 std::uint64_t SqliteReader::reserved_seq() {
   const auto ends = query(reserved_, [](SQLite::Statement& row) { return number(row, 0); });

@@ -15,7 +15,8 @@ namespace {
 constexpr int kApplicationId = 0x61676474;  // "agdt"
 constexpr int kBusyTimeoutMs = 2'000;       // against a person with the sqlite3 shell; we ourselves never collide
 
-constexpr const char* kSchema = R"sql(
+// What each version adds to the one before.
+constexpr const char* kVersions[kSchemaVersion] = {R"sql(
 CREATE TABLE task(
   id TEXT PRIMARY KEY NOT NULL, principal TEXT NOT NULL, context TEXT NOT NULL, state TEXT NOT NULL,
   created_ms INTEGER NOT NULL, status_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
@@ -36,7 +37,11 @@ CREATE TABLE idempotency(
 CREATE INDEX idempotency_by_age ON idempotency(created_ms);
 CREATE TABLE reserved(
   only INTEGER PRIMARY KEY CHECK (only = 1), seq_end INTEGER NOT NULL) STRICT;
-)sql";
+)sql",
+                                                   R"sql(
+CREATE TABLE session(
+  sid TEXT PRIMARY KEY NOT NULL, expires_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+)sql"};
 
 int pragma(SQLite::Database& db, const char* name) { return db.execAndGet(fmt::format("PRAGMA {}", name)).getInt(); }
 
@@ -59,10 +64,11 @@ Status check_version(SQLite::Database& db, const std::string& file) {
   return {};
 }
 
-void create_schema(SQLite::Database& db) {
-  if (pragma(db, "user_version") != 0) return;
+void bring_up_to_date(SQLite::Database& db) {
+  const int version = pragma(db, "user_version");
+  if (version == kSchemaVersion) return;
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  db.exec(kSchema);
+  for (int next = version; next < kSchemaVersion; ++next) db.exec(kVersions[next]);
   db.exec(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId, kSchemaVersion));
   transaction.commit();
 }
@@ -84,7 +90,7 @@ Result<SQLite::Database> open_database(const std::string& file) try {
   sqlite3_extended_result_codes(db.getHandle(), 1);
   if (auto fits = check_version(db, file); !fits) return std::unexpected(fits.error());
   db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=67108864");
-  create_schema(db);
+  bring_up_to_date(db);
   return db;
 } catch (const SQLite::Exception& exception) {
   return std::unexpected(storage_error(file, exception));

@@ -1,7 +1,7 @@
 // The database file of the SQLite store: how it is opened, what is in it, and how its errors read.
 //
-// Version 1 of the schema; `PRAGMA user_version` holds the version and `application_id` says the file is
-// ours. A file of a newer version is refused, never touched. Nothing here throws.
+// `PRAGMA user_version` holds the version of the schema and `application_id` says the file is ours. A file of an older
+// version is brought up to date when it is opened; one of a newer version is refused, never touched. Nothing here throws.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -12,7 +12,7 @@
 
 namespace agentd::store {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // Makes `file` with mode 0600 when it is missing. Call it before the first connection: it closes a descriptor
 // of the file, which drops every lock that this process has on it. Errors: kUnavailable.

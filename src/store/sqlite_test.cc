@@ -235,7 +235,18 @@ TEST(Sqlite, RefusesWhatANewerVersionMade) {
   const TemporaryFolder folder;
   must_open(folder.path()).reset();
   run_sql(folder.path() + "/agentd.db", "PRAGMA user_version=99");
-  expect_in(refusal(folder.path()), "made by a newer agentd (its schema is version 99, this one knows 1)");
+  expect_in(refusal(folder.path()), "made by a newer agentd (its schema is version 99, this one knows 2)");
+}
+
+TEST(Sqlite, BringsAnOlderVersionUpToDateAndKeepsWhatItHolds) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(must_open(folder.path())->commit_now({live_task("kept")}));
+  run_sql(folder.path() + "/agentd.db", "DROP TABLE session; PRAGMA user_version=1");
+  const auto store = must_open(folder.path());
+  EXPECT_TRUE(store->task("kept").value());
+  const SessionRow session{.sid = "ds_1", .expires_ms = 7, .body = "b"};
+  ASSERT_TRUE(store->commit_now({session}));
+  EXPECT_EQ(store->sessions().value(), std::vector{session});
 }
 
 TEST(Sqlite, RefusesADatabaseOfSomebodyElse) {

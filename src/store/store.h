@@ -60,6 +60,13 @@ struct IdempotencyRow {
   bool operator==(const IdempotencyRow&) const = default;
 };
 
+struct SessionRow {  // a sign-in; its token is known by its hash alone
+  std::string sid;
+  std::int64_t expires_ms = 0;
+  std::string body;  // JSON
+  bool operator==(const SessionRow&) const = default;
+};
+
 // What a batch is made of.
 struct DropTask {
   std::string id;
@@ -73,6 +80,9 @@ struct DropConversation {
 struct DropIdempotencyBefore {
   std::int64_t created_ms = 0;
 };
+struct DropSession {
+  std::string sid;
+};
 struct ReserveSeq {
   std::uint64_t end = 0;
 };  // below 2^63; never lowers what is reserved
@@ -81,9 +91,9 @@ struct ReserveSeq {
 struct ReleaseSeq {
   std::uint64_t end = 0;
 };
-using Op =
-    std::variant<TaskRow, RunRow, StepRow, ConversationRow, MessageRow, IdempotencyRow, DropTask, DropRun,
-                 DropConversation, DropIdempotencyBefore, ReserveSeq, ReleaseSeq>;  // a row = put (insert or replace)
+using Op = std::variant<TaskRow, RunRow, StepRow, ConversationRow, MessageRow, IdempotencyRow, SessionRow, DropTask,
+                        DropRun, DropConversation, DropIdempotencyBefore, DropSession, ReserveSeq,
+                        ReleaseSeq>;  // a row = put (insert or replace)
 using Batch = std::vector<Op>;
 
 class Store {
@@ -110,7 +120,8 @@ class Store {
                                                                  std::size_t limit) const = 0;
   [[nodiscard]] virtual Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                                           const std::string& key) const = 0;
-  [[nodiscard]] virtual Result<std::uint64_t> reserved_seq() const = 0;  // 0 when nothing ever was
+  [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions() const = 0;  // by sid
+  [[nodiscard]] virtual Result<std::uint64_t> reserved_seq() const = 0;        // 0 when nothing ever was
 
   [[nodiscard]] virtual std::string kind() const = 0;  // "sqlite" or "memory"
   [[nodiscard]] virtual bool degraded() const = 0;

@@ -65,6 +65,7 @@ TEST_P(StoreTest, IsEmptyAtFirst) {
   EXPECT_FALSE(store().task("t").value());
   EXPECT_FALSE(store().run("r").value());
   EXPECT_FALSE(store().idempotency("ada", "k").value());
+  EXPECT_TRUE(store().sessions()->empty());
   EXPECT_EQ(store().reserved_seq().value(), 0U);
 }
 
@@ -75,7 +76,8 @@ TEST_P(StoreTest, GivesBackEveryRowAsItWasPut) {
   const ConversationRow conversation = conversation_row("v1");
   const MessageRow message{.conversation = "v1", .number = 1, .body = ""};
   const IdempotencyRow once = idempotency_row("k1", 9'007'199'254'740'993);
-  put({task, run, step, conversation, message, once});
+  const SessionRow session{.sid = "ds_1", .expires_ms = 7, .body = "b"};
+  put({task, run, step, conversation, message, once, session});
   EXPECT_EQ(store().task("t1").value(), task);
   EXPECT_EQ(store().run("r1").value(), run);
   EXPECT_EQ(store().steps("r1").value(), std::vector{step});
@@ -83,6 +85,9 @@ TEST_P(StoreTest, GivesBackEveryRowAsItWasPut) {
   EXPECT_EQ(store().messages("v1", 5).value(), std::vector{message});
   EXPECT_EQ(store().idempotency("ada", "k1").value(), once);
   EXPECT_FALSE(store().idempotency("bob", "k1").value());
+  EXPECT_EQ(store().sessions().value(), std::vector{session});
+  put({DropSession{"ds_1"}});
+  EXPECT_TRUE(store().sessions()->empty());
 }
 
 TEST_P(StoreTest, PutReplacesTheRowOfTheSameKeyOnly) {

@@ -47,6 +47,7 @@ class EventsStream final : public http::StreamSource, private feed::Reader {
   enum class Phase : std::uint8_t { kHello, kEvents, kGoodbye, kDone, kCut };
 
   void woken(std::uint64_t accounted) override;
+  [[nodiscard]] bool is_revoked() const override { return subscription_.revoked(); }
   void wake();
   void catch_up();
   void rest();

@@ -54,6 +54,10 @@ Status check_version(const std::string& asked) {
   return std::unexpected(std::move(error));
 }
 
+std::unexpected<Error> signed_out() {
+  return access::invalid_token("you are signed out: the session ended meanwhile; sign in again with 'agentd login'");
+}
+
 }  // namespace
 
 // The methods of the JSON-RPC binding, by name. Each takes over the request and answers it, now or later.
@@ -94,7 +98,7 @@ struct Methods {
         rpc, fail(Code::kPushNotSupported, "this agent sends no push notifications; subscribe to the task instead"));
   }
   static void extended_card(Gateway& gateway, Gateway::Rpc rpc) {
-    gateway.answer(rpc, gateway.parts_.extended_card(rpc.caller));
+    gateway.answer(rpc, gateway.parts_.extended_card(rpc.call.caller));
   }
   static void events(Gateway& gateway, Gateway::Rpc rpc) { gateway.subscribe_to_events(std::move(rpc)); }
 
@@ -129,6 +133,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
   const bool page = parts_.pages.has(header.path);
   if (page && reads) from.origin.reset();  // for everybody, foreign pages too
   if (!parts_.access.from_here(from)) return http::Response{.status = 403, .headers = {{"Vary", "Origin"}}, .body = {}};
+  if (parts_.oauth.has(header.path)) return parts_.oauth.check_header(header);
   if (page || header.path == kEvents) {
     if (!reads) return http::Response{.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}};
     if (page) return std::nullopt;
@@ -151,6 +156,11 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
 void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   const http::Request& request = exchange->request();
   if (parts_.pages.has(request.path)) return exchange->respond(parts_.pages.get(request));
+  if (parts_.oauth.has(request.path)) {
+    auto handled = parts_.oauth.handle(request);
+    if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));
+    return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
+  }
   const auto caller = parts_.access.identify(presented(request));
   if (!caller) return exchange->respond(error_response(nullptr, caller.error()));
   request.path == kEvents ? get_events(std::move(exchange), *caller) : rpc(std::move(exchange), *caller);
@@ -168,8 +178,7 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
   Rpc rpc{.exchange = exchange,
           .id = nullptr,
           .params = Json::object(),
-          .caller = caller,
-          .call = {.viewer = caller.viewer,
+          .call = {.caller = caller,
                    .active = active,
                    .idempotency_key = std::string(request.header("Idempotency-Key").value_or(""))},
           .echo = a2a::echo(active)};
@@ -200,7 +209,9 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
 }
 
 void Gateway::answer(const Rpc& rpc, const Result<Json>& result) {
-  http::Response response = result ? result_response(rpc.id, *result) : error_response(rpc.id, result.error());
+  // What a session asked for is not told to whoever holds its token after it has ended.
+  const Result<Json> due = rpc.call.caller.is_revoked() ? signed_out() : result;
+  http::Response response = due ? result_response(rpc.id, *due) : error_response(rpc.id, due.error());
   if (!rpc.echo.empty()) response.headers.emplace_back("A2A-Extensions", rpc.echo);
   rpc.exchange->respond(std::move(response));
 }
@@ -222,7 +233,27 @@ Gateway::Ticket Gateway::park(Rpc rpc) {
   return ticket;
 }
 
+void Gateway::respond_from_core(std::shared_ptr<http::Exchange> exchange, OAuth::Work work) {
+  const Ticket ticket = next_ticket_++;
+  waiting_.emplace(ticket, exchange);
+  exchange->on_abandoned([this, ticket] { waiting_.erase(ticket); });
+  auto respond = [this, ticket, mailbox = mailbox_](http::Response response) {
+    edge_.post([this, ticket, mailbox, response = std::move(response)]() mutable {
+      if (!mailbox->open) return;
+      if (auto node = waiting_.extract(ticket)) node.mapped()->respond(std::move(response));
+    });
+  };
+  parts_.core.post([&journal = parts_.journal, work = std::move(work), respond = std::move(respond)]() mutable {
+    auto response = work();
+    journal.when_durable([response = std::move(response), respond = std::move(respond)](const Status& durable) mutable {
+      respond(durable ? std::move(response) : plain(503, durable.error().message + "\n"));
+    });
+  });
+}
+
 void Gateway::refuse_parked(const Error& error) {
+  for (const auto& [ticket, exchange] : std::exchange(waiting_, {}))
+    exchange->respond(plain(503, error.message + "\n"));
   for (const auto& [ticket, rpc] : std::exchange(parked_, {})) answer(rpc, std::unexpected(error));
 }
 
@@ -242,11 +273,13 @@ void Gateway::on_core_streaming(
   Json params = std::move(rpc.params);
   SseFraming framing = rpc_framing(rpc.id);
   const Ticket ticket = park(std::move(rpc));
-  auto stream =
-      std::make_shared<TaskStream>(edge_, std::move(framing), [this, ticket](std::shared_ptr<TaskStream> started) {
+  auto revoked = call.caller.revoked;
+  auto stream = std::make_shared<TaskStream>(
+      edge_, std::move(framing), std::move(revoked), [this, ticket](std::shared_ptr<TaskStream> started) {
         auto node = parked_.extract(ticket);
         if (!node) return std::function<void()>();
         const Rpc& parked = node.mapped();
+        if (parked.call.caller.revoked) keep(started);
         return parked.exchange->stream(stream_head(parked.echo), std::move(started), {});
       });
   parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket), stream,
@@ -273,11 +306,14 @@ void Gateway::subscribe_to_events(Rpc rpc) {
   if (rpc.unkept) return answer(rpc, std::unexpected(*rpc.unkept));
   const auto from = feed::validate_params(&rpc.params);
   if (!from) return answer(rpc, std::unexpected(from.error()));
-  auto place = take_stream(rpc.caller);
+  auto place = take_stream(rpc.call.caller);
   if (!place) return answer(rpc, std::unexpected(place.error()));
-  open_events(
-      rpc.exchange, {.viewer = rpc.caller.viewer, .annotations = rpc.call.active.has(a2a::Extension::kTaskAnnotations)},
-      *from, rpc_framing(rpc.id), {.deadline_ms = parts_.config.a2a.events.deadline_ms}, std::move(*place), rpc.echo);
+  open_events(rpc.exchange,
+              {.viewer = rpc.call.caller.viewer,
+               .annotations = rpc.call.active.has(a2a::Extension::kTaskAnnotations),
+               .revoked = rpc.call.caller.revoked},
+              *from, rpc_framing(rpc.id), {.deadline_ms = parts_.config.a2a.events.deadline_ms}, std::move(*place),
+              rpc.echo);
 }
 
 void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller) {
@@ -290,12 +326,14 @@ void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access:
   auto place = take_stream(caller);
   if (!place) return exchange->respond(error_response(nullptr, place.error()));
   const a2a::Extensions active = a2a::activated(request.header_list("A2A-Extensions"), parts_.declared);
-  open_events(
-      exchange,
-      {.viewer = caller.viewer, .annotations = active.has(a2a::Extension::kTaskAnnotations), .kinds = query->kinds},
-      query->from_seq, bare_framing(),
-      {.deadline_ms = parts_.config.a2a.events.deadline_ms, .ids = true, .follow = query->follow}, std::move(*place),
-      a2a::echo(active));
+  open_events(exchange,
+              {.viewer = caller.viewer,
+               .annotations = active.has(a2a::Extension::kTaskAnnotations),
+               .kinds = query->kinds,
+               .revoked = caller.revoked},
+              query->from_seq, bare_framing(),
+              {.deadline_ms = parts_.config.a2a.events.deadline_ms, .ids = true, .follow = query->follow},
+              std::move(*place), a2a::echo(active));
 }
 
 Result<Quota::Place> Gateway::take_stream(const access::Caller& caller) const {
@@ -318,6 +356,33 @@ void Gateway::open_events(const std::shared_ptr<http::Exchange>& exchange, feed:
                                                std::move(framing), options, std::move(place));
   stream->on_ready(
       exchange->stream(stream_head(echo), stream, {.write_timeout_ms = parts_.config.a2a.events.write_timeout_ms}));
+}
+
+void Gateway::keep(const std::shared_ptr<TaskStream>& stream) {
+  if (task_streams_.size() == task_streams_.capacity()) {
+    std::erase_if(task_streams_, [](const std::weak_ptr<TaskStream>& known) { return known.expired(); });
+  }
+  task_streams_.push_back(stream);
+}
+
+void Gateway::sessions_ended() {
+  edge_.post([this, mailbox = mailbox_] {
+    if (mailbox->open) end_revoked();
+  });
+}
+
+void Gateway::end_revoked() {
+  readers_.wake_revoked();
+  for (const auto& known : task_streams_) {
+    if (const auto stream = known.lock()) stream->check_revoked();
+  }
+  std::vector<Ticket> over;
+  for (const auto& [ticket, rpc] : parked_) {
+    if (rpc.call.caller.is_revoked()) over.push_back(ticket);
+  }
+  for (const Ticket ticket : over) {
+    if (auto node = parked_.extract(ticket)) answer(node.mapped(), signed_out());
+  }
 }
 
 void Gateway::feed_moved() {

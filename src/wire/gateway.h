@@ -4,7 +4,7 @@
 //   body: JSON, envelope, A2A-Version, method, extensions    -> refused on the edge
 //   then the core thread, whose answer is posted back and written here
 //
-// Confined to its edge's thread, except feed_moved(), which any thread may call. A request that waits for the core is parked
+// Confined to its edge's thread, except feed_moved() and sessions_ended(), which any thread may call. A request that waits for the core is parked
 // here by number; the core never holds on to a connection.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "a2a/extensions.h"
 #include "access/access.h"
@@ -29,6 +30,7 @@
 #include "runtime/service.h"
 #include "wire/events_stream.h"
 #include "wire/jsonrpc.h"
+#include "wire/oauth.h"
 #include "wire/pages.h"
 #include "wire/task_stream.h"
 
@@ -45,6 +47,8 @@ struct GatewayParts {
   Quota& streams;  // of all edges, by principal
   const Clock& clock;
   const Pages& pages;
+  const OAuth& oauth;
+  runtime::Journal& journal;  // core thread
   a2a::Extensions declared;
   std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"
   // GetExtendedAgentCard for one caller; any thread.
@@ -63,6 +67,9 @@ class Gateway final : public http::Handler {
   // Answers every request that still waits for the core: it will not be answered in this life.
   void refuse_parked(const Error& error);
 
+  // Some sessions have ended: ends their streams, and answers those of their requests that wait.
+  void sessions_ended();
+
   // There are new events: wakes the streams of those who may see them, once however often it is called.
   void feed_moved();
 
@@ -70,7 +77,6 @@ class Gateway final : public http::Handler {
   struct Rpc {
     std::shared_ptr<http::Exchange> exchange;
     Json id, params;  // params: an object
-    access::Caller caller;
     runtime::Call call;
     std::string echo;                  // value of the response's A2A-Extensions header
     std::optional<Error> unkept = {};  // what is wrong with a number in the params, for when they are read
@@ -90,6 +96,10 @@ class Gateway final : public http::Handler {
                          std::move_only_function<void(const runtime::Call&, const Json&, runtime::Delivery)> work);
   [[nodiscard]] runtime::Reply reply_to(Ticket ticket);
 
+  // Answers with what `work` gives on the core thread, once what it changed is durable.
+  void respond_from_core(std::shared_ptr<http::Exchange> exchange, OAuth::Work work);
+  void end_revoked();
+  void keep(const std::shared_ptr<TaskStream>& stream);
   void subscribe_to_events(Rpc rpc);
   void get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
   [[nodiscard]] Result<Quota::Place> take_stream(const access::Caller& caller) const;
@@ -101,6 +111,8 @@ class Gateway final : public http::Handler {
   feed::Readers readers_;
   http::Deadlines deadlines_;  // of the streams
   std::unordered_map<Ticket, Rpc> parked_;
+  std::unordered_map<Ticket, std::shared_ptr<http::Exchange>> waiting_;  // for respond_from_core
+  std::vector<std::weak_ptr<TaskStream>> task_streams_;  // of sessions; those that are gone too, until it grows
   Ticket next_ticket_ = 1;
   // Shared with the work that feed_moved posts, which may run when the gateway has gone.
   struct Mailbox {

@@ -11,8 +11,13 @@ constexpr std::size_t kQueueBytes = 8U << 20U;
 
 }  // namespace
 
-TaskStream::TaskStream(net::Loop& edge, SseFraming framing, Start start)
-    : edge_(edge), framing_(std::move(framing)), start_(std::move(start)) {}
+TaskStream::TaskStream(net::Loop& edge, SseFraming framing, std::shared_ptr<const std::atomic<bool>> revoked,
+                       Start start)
+    : edge_(edge), framing_(std::move(framing)), revoked_(std::move(revoked)), start_(std::move(start)) {}
+
+void TaskStream::check_revoked() {
+  if (is_revoked() && wake_) wake_();
+}
 
 void TaskStream::on_event(std::shared_ptr<const runtime::TaskEvent> event) {
   edge_.post([self = shared_from_this(), event = std::move(event)]() mutable { self->enqueue(std::move(event)); });
@@ -46,7 +51,7 @@ void TaskStream::consume(std::size_t count) {
 }
 
 http::StreamSource::State TaskStream::state() const {
-  if (cut_) return State::kCut;
+  if (cut_ || is_revoked()) return State::kCut;
   return ended_ && queue_.empty() ? State::kFinished : State::kOpen;
 }
 

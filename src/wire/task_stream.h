@@ -5,6 +5,7 @@
 // on_event: core thread. Everything else: edge thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -26,7 +27,11 @@ class TaskStream final : public runtime::TaskListener,
   // `start` opens the response when the first event is there (until then the request may still be refused) and returns the
   // connection's "there may be something new"; nothing when the peer has gone.
   using Start = std::function<std::function<void()>(std::shared_ptr<TaskStream>)>;
-  TaskStream(net::Loop& edge, SseFraming framing, Start start);
+  // `revoked`: null or, once true, the end: it is cut.
+  TaskStream(net::Loop& edge, SseFraming framing, std::shared_ptr<const std::atomic<bool>> revoked, Start start);
+
+  // Ends it if it is revoked.
+  void check_revoked();
 
   void on_event(std::shared_ptr<const runtime::TaskEvent> event) override;
 
@@ -42,10 +47,12 @@ class TaskStream final : public runtime::TaskListener,
     std::string id;  // its line
   };
 
+  [[nodiscard]] bool is_revoked() const { return revoked_ && revoked_->load(std::memory_order_acquire); }
   void enqueue(std::shared_ptr<const runtime::TaskEvent> event);
 
   net::Loop& edge_;
   const SseFraming framing_;
+  const std::shared_ptr<const std::atomic<bool>> revoked_;
   Start start_;
   std::function<void()> wake_;
   std::deque<std::shared_ptr<const Waiting>> queue_;

@@ -1,0 +1,34 @@
+// Caller: who a request comes from, as everything behind the credential knows it. A value.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/snapshot.h"
+#include "feed/visibility.h"
+
+namespace agentd::access {
+
+struct Caller {
+  feed::Viewer viewer;  // what every read is decided by
+  config::Role role = config::Role::kUser;
+  std::shared_ptr<const std::vector<std::string>> grants = nullptr;  // of its rule; null: none
+  // Becomes true when what it came with is no longer good: its session was revoked or has expired. Null: never.
+  std::shared_ptr<const std::atomic<bool>> revoked = nullptr;
+
+  [[nodiscard]] bool is_revoked() const { return revoked && revoked->load(std::memory_order_acquire); }
+};
+
+[[nodiscard]] std::string_view to_string(config::Role role);
+
+// Whether one of the grants, which are globs, covers `name`.
+[[nodiscard]] bool is_granted(const Caller& caller, std::string_view name);
+// Whether it may run that workflow: any, unless grants of the form workflow.run:GLOB name which.
+[[nodiscard]] bool may_run_workflow(const Caller& caller, std::string_view workflow);
+
+// Whether `text` is what `glob` says, in which each * stands for any number of characters.
+[[nodiscard]] bool matches_glob(std::string_view glob, std::string_view text);
+
+}  // namespace agentd::access

@@ -1,0 +1,98 @@
+#include "access/sessions.h"
+
+#include <algorithm>
+
+#include "base/digest.h"
+
+namespace agentd::access {
+namespace {
+
+using config::Role;
+
+Caller caller_of(const Session& session) {
+  return {.viewer = {.is_operator = session.role == Role::kOperator, .principal = session.principal()},
+          .role = session.role,
+          .revoked = session.ended};
+}
+
+}  // namespace
+
+std::string Session::principal() const { return role == Role::kOperator ? "operator" : "user:" + name; }
+
+Json to_json(const Session& session) {
+  return {{"sid", session.sid},
+          {"kind", "device"},
+          {"principal", session.principal()},
+          {"role", to_string(session.role)},
+          {"client_id", session.client_id},
+          {"created_at", session.created_ms},
+          {"expires_at", session.expires_ms},
+          {"approved_by", session.approved_by},
+          {"name", session.name}};
+}
+
+std::string to_body(const Session& session) {
+  return dump_json({{"token_hash", session.token_hash},
+                    {"name", session.name},
+                    {"role", to_string(session.role)},
+                    {"client_id", session.client_id},
+                    {"approved_by", session.approved_by},
+                    {"created_ms", session.created_ms},
+                    {"expires_ms", session.expires_ms}});
+}
+
+Result<Session> from_body(const std::string& sid, const std::string& body) try {
+  const Json from = Json::parse(body);
+  return Session{.sid = sid,
+                 .token_hash = from.at("token_hash"),
+                 .name = from.at("name"),
+                 .role = from.at("role") == "operator" ? Role::kOperator : Role::kUser,
+                 .client_id = from.at("client_id"),
+                 .approved_by = from.at("approved_by"),
+                 .created_ms = from.at("created_ms"),
+                 .expires_ms = from.at("expires_ms")};
+} catch (const Json::exception&) {
+  return fail(Code::kUnavailable, "session " + sid + " cannot be read from the store");
+}
+
+std::optional<Caller> Sessions::find(std::string_view token, std::int64_t wall_ms) const {
+  // The look-up is by a hash of the token: how long it takes tells nothing of the tokens that there are.
+  const std::string hash = sha256_hex(token);
+  const MutexLock lock(mutex_);
+  const auto at = by_hash_.find(hash);
+  if (at == by_hash_.end() || at->second.expires_ms <= wall_ms) return std::nullopt;
+  return caller_of(at->second);
+}
+
+void Sessions::add(Session session) {
+  const MutexLock lock(mutex_);
+  std::string hash = session.token_hash;
+  by_hash_.insert_or_assign(std::move(hash), std::move(session));
+}
+
+std::vector<Session> Sessions::end(const std::function<bool(const Session&)>& which) {
+  std::vector<Session> ended;
+  const MutexLock lock(mutex_);
+  for (auto at = by_hash_.begin(); at != by_hash_.end();) {
+    if (!which(at->second)) {
+      ++at;
+      continue;
+    }
+    at->second.ended->store(true, std::memory_order_release);
+    ended.push_back(std::move(at->second));
+    at = by_hash_.erase(at);
+  }
+  return ended;
+}
+
+std::vector<Session> Sessions::all() const {
+  std::vector<Session> out;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [hash, session] : by_hash_) out.push_back(session);
+  }
+  std::ranges::sort(out, {}, [](const Session& one) { return std::pair(one.created_ms, one.sid); });
+  return out;
+}
+
+}  // namespace agentd::access

@@ -1,0 +1,208 @@
+#include "runtime/sign_in.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/ids.h"
+
+namespace agentd::runtime {
+namespace {
+
+using access::DeviceCodes;
+using access::DeviceRequest;
+using access::Session;
+using config::Role;
+
+constexpr std::int64_t kLookAgainMs = 60'000;  // for sessions that expire, because the wall clock may jump
+constexpr std::size_t kSidDigits = 16;
+constexpr std::size_t kTokenDigits = 64;
+// Names that stand for somebody else in the daemon's own words.
+constexpr std::array<std::string_view, 5> kReserved = {"operator", "anonymous", "any", "agent", "agentd"};
+
+std::unexpected<Error> refuse(const std::string& field, const std::string& message) {
+  return std::unexpected(
+      Error{.code = Code::kInvalidParams, .message = field + " " + message, .violations = {{field, message}}});
+}
+
+std::string text(Role role) { return std::string(access::to_string(role)); }
+
+Role role_of(const std::string& scope) { return scope == "operator" ? Role::kOperator : Role::kUser; }
+
+Json to_json(const DeviceRequest& request) {
+  return {{"user_code", request.user_code},
+          {"client_id", request.ask.client_id},
+          {"scope", text(request.ask.scope)},
+          {"peer", request.ask.peer}};
+}
+
+feed::Auth event(const char* what, const DeviceRequest& request) {
+  return {.event = what,
+          .client_id = request.ask.client_id,
+          .scope = text(request.ask.scope),
+          .user_code = request.user_code,
+          .peer = request.ask.peer};
+}
+
+}  // namespace
+
+SignIn::SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, access::Sessions& sessions,
+               const config::Snapshot& config)
+    : journal_(journal),
+      feed_(feed),
+      clock_(clock),
+      sessions_(sessions),
+      config_(config.a2a.device_grant),
+      rules_(config.a2a.principals),
+      persist_(config.a2a.sessions_persist),
+      codes_(clock, config_.code_ttl_ms),
+      expiring_(loop) {}
+
+Status SignIn::load() {
+  if (!enabled() || !persist_) return {};
+  const auto rows = journal_.store().sessions();
+  if (!rows) return std::unexpected(rows.error());
+  for (const store::SessionRow& row : *rows) {
+    auto session = access::from_body(row.sid, row.body);
+    if (!session) return std::unexpected(session.error());
+    sessions_.add(*std::move(session));
+  }
+  expire();
+  return {};
+}
+
+DeviceCodes::Asked SignIn::ask(access::DeviceAsk ask) {
+  auto asked = codes_.ask(std::move(ask));
+  if (const auto request = codes_.find(asked.user_code)) {
+    feed_.push(feed::Visibility::operators(), event("pending", *request));
+  }
+  return asked;
+}
+
+SignIn::Answer SignIn::poll(std::string_view device_code, std::string_view client_id) {
+  auto polled = codes_.poll(device_code, client_id);
+  Answer answer{.poll = polled.poll, .token = {}};
+  if (polled.poll != DeviceCodes::Poll::kApproved) return answer;
+  answer.token = std::string(access::kTokenPrefix) + random_hex(kTokenDigits);
+  answer.scope = polled.approval.scope;
+  Session session{.sid = "ds_" + random_hex(kSidDigits),
+                  .token_hash = sha256_hex(answer.token),
+                  .name = std::move(polled.approval.name),
+                  .role = polled.approval.scope,
+                  .client_id = polled.request->ask.client_id,
+                  .approved_by = std::move(polled.approval.approved_by),
+                  .created_ms = clock_.wall_ms(),
+                  .expires_ms = clock_.wall_ms() + config_.token_ttl_ms};
+  if (persist_) {
+    journal_.put(
+        store::SessionRow{.sid = session.sid, .expires_ms = session.expires_ms, .body = access::to_body(session)});
+  }
+  sessions_.add(std::move(session));
+  expire();
+  return answer;
+}
+
+void SignIn::give_up(std::string_view token) {
+  const std::string hash = sha256_hex(token);
+  end([&](const Session& session) { return session.token_hash == hash; }, true);
+}
+
+Json SignIn::pending() const {
+  Json out = Json::array();
+  for (const DeviceRequest& request : codes_.pending()) {
+    Json one = to_json(request);
+    one["requested_at"] = request.requested_ms;
+    one["expires_at"] = request.expires_ms;
+    out.push_back(std::move(one));
+  }
+  return {{"pending", out}};
+}
+
+Result<Json> SignIn::approve(const Json& args, const std::string& by, const std::string& field) {
+  const std::string code = args["user_code"];
+  const std::string name = args["as"];
+  if (std::ranges::find(kReserved, name) != kReserved.end()) return refuse(field + ".as", "is a reserved name");
+  const auto asked = codes_.find(code);
+  if (!asked) return refuse(field + ".user_code", "is not a code that waits; 'agentd devices' lists those that do");
+  const Role scope = args.contains("scope") ? role_of(args["scope"]) : asked->ask.scope;
+  if (scope == Role::kOperator && asked->ask.scope != Role::kOperator) {
+    return refuse(field + ".scope", "is wider than what was asked for, which is user");
+  }
+  const bool existing =
+      std::ranges::any_of(sessions_.all(), [&](const Session& session) { return session.name == name; }) ||
+      std::ranges::find(rules_, name, &config::PrincipalRule::id) != rules_.end();
+  codes_.approve(code, {.name = name, .approved_by = by, .scope = scope});
+  feed::Auth approved = event("approved", *asked);
+  approved.scope = text(scope);
+  approved.name = name;
+  feed_.push(feed::Visibility::operators(), approved);
+  Json out = to_json(*asked);
+  out["scope"] = text(scope);
+  out["principal"] = Session{.name = name, .role = scope}.principal();
+  out["existing"] = existing;
+  return Json{{"approved", std::move(out)}};
+}
+
+Result<Json> SignIn::deny(const Json& args, const std::string& field) {
+  std::vector<std::string> codes;
+  if (args.contains("user_code")) {
+    codes.push_back(args["user_code"]);
+  } else {
+    for (const DeviceRequest& request : codes_.pending()) codes.push_back(request.user_code);
+  }
+  int denied = 0;
+  for (const std::string& code : codes) {
+    const auto request = codes_.deny(code);
+    if (!request && args.contains("user_code")) return refuse(field + ".user_code", "is not a code that waits");
+    if (!request) continue;
+    ++denied;
+    feed_.push(feed::Visibility::operators(), event("denied", *request));
+  }
+  return Json{{"denied", denied}};
+}
+
+Json SignIn::sessions() const {
+  Json out = Json::array();
+  for (const Session& session : sessions_.all()) out.push_back(access::to_json(session));
+  return {{"sessions", out}};
+}
+
+Json SignIn::revoke(const Json& args) {
+  const auto which = [&](const Session& session) {
+    if (args.contains("sid")) return session.sid == args["sid"].get_ref<const std::string&>();
+    return args.contains("all") || session.name == args["name"].get_ref<const std::string&>();
+  };
+  return {{"revoked", end(which, true)}};
+}
+
+std::size_t SignIn::end(const Which& which, bool revoked) {
+  const std::vector<Session> ended = sessions_.end(which);
+  if (ended.empty()) return 0;
+  if (on_ended_) on_ended_();
+  for (const Session& session : ended) {
+    journal_.put(store::DropSession{session.sid});
+    if (!revoked) continue;
+    feed_.push(feed::Visibility::operators(), feed::Auth{.event = "revoked",
+                                                         .client_id = session.client_id,
+                                                         .scope = text(session.role),
+                                                         .sid = session.sid,
+                                                         .name = session.name});
+  }
+  return ended.size();
+}
+
+// Ends those whose time has come, and comes back for the next.
+void SignIn::expire() {
+  const std::int64_t now = clock_.wall_ms();
+  end([&](const Session& session) { return session.expires_ms <= now; }, false);
+  std::int64_t next = now + kLookAgainMs;
+  bool any = false;
+  for (const Session& session : sessions_.all()) {
+    next = std::min(next, session.expires_ms);
+    any = true;
+  }
+  if (any) expiring_.arm(next - now, [this] { expire(); });
+}
+
+}  // namespace agentd::runtime

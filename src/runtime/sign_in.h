@@ -1,0 +1,70 @@
+// SignIn: device sign-in and the sessions that come of it (access.md section 4): what asks, approves and revokes changes here,
+// is stored and pushed on the feed (`auth`), and nowhere else.
+//
+// Confined to the core thread; the sessions it fills are for every thread. A session ends here: `on_ended` is called when
+// some have, after their flags are set and before anything else is pushed.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "access/device_codes.h"
+#include "access/sessions.h"
+#include "base/clock.h"
+#include "config/snapshot.h"
+#include "feed/feed.h"
+#include "net/loop.h"
+#include "runtime/journal.h"
+
+namespace agentd::runtime {
+
+class SignIn final {
+ public:
+  SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, access::Sessions& sessions,
+         const config::Snapshot& config);
+
+  // Reads the sessions of earlier lives. Errors: kUnavailable.
+  [[nodiscard]] Status load();
+  void on_ended(std::function<void()> ended) { on_ended_ = std::move(ended); }
+
+  [[nodiscard]] bool enabled() const { return config_.enabled; }
+
+  // ---- The device's side.
+  [[nodiscard]] access::DeviceCodes::Asked ask(access::DeviceAsk ask);
+  struct Answer {
+    access::DeviceCodes::Poll poll = access::DeviceCodes::Poll::kInvalid;
+    std::string token;  // of kApproved; good once the journal is durable
+    config::Role scope = config::Role::kUser;
+  };
+  [[nodiscard]] Answer poll(std::string_view device_code, std::string_view client_id);
+  // What its holder gives up. A token that is not one changes nothing.
+  void give_up(std::string_view token);
+
+  // ---- The operator's side: what the ops of command.md section 3 answer. Errors: kInvalidParams with the argument at fault,
+  // below `field`.
+  [[nodiscard]] Json pending() const;
+  [[nodiscard]] Result<Json> approve(const Json& args, const std::string& by, const std::string& field);
+  [[nodiscard]] Result<Json> deny(const Json& args, const std::string& field);
+  [[nodiscard]] Json sessions() const;
+  [[nodiscard]] Json revoke(const Json& args);
+
+ private:
+  using Which = std::function<bool(const access::Session&)>;
+  std::size_t end(const Which& which, bool revoked);
+  void expire();
+
+  Journal& journal_;
+  feed::Feed& feed_;
+  const Clock& clock_;
+  access::Sessions& sessions_;
+  const config::DeviceGrant config_;
+  const std::vector<config::PrincipalRule> rules_;
+  const bool persist_;
+  access::DeviceCodes codes_;
+  net::Timer expiring_;
+  std::function<void()> on_ended_;
+};
+
+}  // namespace agentd::runtime

@@ -1,0 +1,189 @@
+#include "wire/oauth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "access/device_codes.h"
+
+namespace agentd::wire {
+namespace {
+
+using access::DeviceCodes;
+using config::Role;
+using http::Query;
+using http::Response;
+
+constexpr std::string_view kAsk = "/oauth2/device_authorization";
+constexpr std::string_view kToken = "/oauth2/token";
+constexpr std::string_view kRevoke = "/oauth2/revoke";
+constexpr std::string_view kPage = "/oauth2/device";
+constexpr std::string_view kMetadata = "/.well-known/oauth-authorization-server";
+constexpr std::string_view kGrantType = "urn:ietf:params:oauth:grant-type:device_code";
+constexpr std::size_t kFormBytes = 4'096;
+constexpr std::size_t kClientIdBytes = 64;
+
+bool is_read(std::string_view path) { return path == kPage || path == kMetadata; }
+
+Response answer(int status, std::string body, std::string type = "application/json") {
+  return {.status = status,
+          .headers = {{"Content-Type", std::move(type)}, {"Cache-Control", "no-store"}},
+          .body = std::move(body)};
+}
+
+Response answer(int status, const Json& body) { return answer(status, dump_json(body)); }
+
+// RFC 6749 section 5.2: the error is for the program, its description for the person who reads its log.
+Response refuse(std::string_view error, std::string_view description) {
+  return answer(400, Json{{"error", error}, {"error_description", description}});
+}
+
+std::string field(const Query& form, std::string_view name) {
+  const auto at = std::ranges::find(form, name, &std::pair<std::string, std::string>::first);
+  return at == form.end() ? "" : at->second;
+}
+
+bool is_client_id(std::string_view text) {
+  return !text.empty() && text.size() <= kClientIdBytes && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+bool is_form(std::optional<std::string_view> content_type) {
+  return content_type &&
+         http::same_name(content_type->substr(0, content_type->find(';')), "application/x-www-form-urlencoded");
+}
+
+Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
+  using Poll = DeviceCodes::Poll;
+  switch (answered.poll) {
+    case Poll::kInvalid: return refuse("invalid_grant", "the device code is unknown, used up, or of another client");
+    case Poll::kExpired: return refuse("expired_token", "the device code has expired: begin again");
+    case Poll::kSlowDown: return refuse("slow_down", "poll less often: wait 5 seconds longer between two polls");
+    case Poll::kPending: return refuse("authorization_pending", "nobody has approved it yet: go on polling");
+    case Poll::kDenied: return refuse("access_denied", "an operator turned it away");
+    case Poll::kApproved: break;
+  }
+  return answer(200, Json{{"access_token", answered.token},
+                          {"token_type", "Bearer"},
+                          {"expires_in", life_ms / 1'000},
+                          {"scope", access::to_string(answered.scope)}});
+}
+
+}  // namespace
+
+Result<Query> read_form(std::string_view body) {
+  if (body.size() > kFormBytes) return fail(Code::kInvalidParams, "the form has more than 4,096 bytes");
+  auto form = http::parse_query(body);
+  if (!form) return fail(Code::kInvalidParams, form.error().message);
+  for (auto at = form->begin(); at != form->end(); ++at) {
+    if (std::any_of(form->begin(), at, [&](const auto& before) { return before.first == at->first; })) {
+      return fail(Code::kInvalidParams, fmt::format("{} is there twice", quote_json(cut_text(at->first, 40))));
+    }
+  }
+  return *std::move(form);
+}
+
+OAuth::OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, std::string issuer)
+    : sign_in_(sign_in), config_(config), issuer_(std::move(issuer)) {}
+
+bool OAuth::has(std::string_view path) const {
+  return config_.enabled && (path == kAsk || path == kToken || path == kRevoke || is_read(path));
+}
+
+std::optional<Response> OAuth::check_header(const http::Request& header) const {
+  const bool reads = header.method == "GET" || header.method == "HEAD";
+  if (is_read(header.path) ? !reads : header.method != "POST") {
+    return Response{.status = 405, .headers = {{"Allow", is_read(header.path) ? "GET, HEAD" : "POST"}}};
+  }
+  if (reads || is_form(header.header("Content-Type"))) return std::nullopt;
+  return refuse("invalid_request", "send the parameters as application/x-www-form-urlencoded");
+}
+
+OAuth::Handled OAuth::handle(const http::Request& request) const {
+  if (request.path == kMetadata) return metadata();
+  if (request.path == kPage) return page(request);
+  const auto form = read_form(request.body);
+  if (!form) return refuse("invalid_request", form.error().message);
+  if (request.path == kAsk) return ask(request, *form);
+  return request.path == kToken ? token(*form) : revoke(*form);
+}
+
+OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) const {
+  const std::string client = field(form, "client_id");
+  if (!is_client_id(client)) {
+    return refuse("invalid_request", "client_id must be 1 to 64 letters, digits, dots, dashes or underscores");
+  }
+  const std::string scope = field(form, "scope").empty() ? "user" : field(form, "scope");
+  if (std::ranges::find(config_.scopes, scope) == config_.scopes.end()) {
+    return refuse("invalid_scope", "this scope cannot be asked for here (a2a.device_grant.scopes)");
+  }
+  access::DeviceAsk asked{.client_id = client,
+                          .scope = scope == "operator" ? Role::kOperator : Role::kUser,
+                          .peer = request.peer.address,
+                          .source = request.peer.address,
+                          .network = request.peer.address};
+  return Work([this, asked = std::move(asked)]() mutable {
+    const auto codes = sign_in_.ask(std::move(asked));
+    const std::string page = issuer_ + std::string(kPage);
+    return answer(200, Json{{"device_code", codes.device_code},
+                            {"user_code", codes.user_code},
+                            {"verification_uri", page},
+                            {"verification_uri_complete", page + "?user_code=" + codes.user_code},
+                            {"expires_in", config_.code_ttl_ms / 1'000},
+                            {"interval", DeviceCodes::kIntervalS}});
+  });
+}
+
+OAuth::Handled OAuth::token(const Query& form) const {
+  const std::string grant = field(form, "grant_type");
+  const std::string code = field(form, "device_code");
+  const std::string client = field(form, "client_id");
+  if (grant.empty()) return refuse("invalid_request", "grant_type is missing");
+  if (grant != kGrantType) return refuse("unsupported_grant_type", fmt::format("there is {} alone", kGrantType));
+  if (code.empty() || client.empty()) return refuse("invalid_request", "device_code and client_id are both needed");
+  return Work([this, code, client] { return polled(sign_in_.poll(code, client), config_.token_ttl_ms); });
+}
+
+OAuth::Handled OAuth::revoke(const Query& form) const {
+  // RFC 7009 section 2.2: what is no token is answered like one that was.
+  return Work([this, token = field(form, "token")] {
+    sign_in_.give_up(token);
+    return Response{.headers = {{"Cache-Control", "no-store"}}};
+  });
+}
+
+Response OAuth::metadata() const {
+  return answer(200, Json{{"issuer", issuer_},
+                          {"device_authorization_endpoint", issuer_ + std::string(kAsk)},
+                          {"token_endpoint", issuer_ + std::string(kToken)},
+                          {"revocation_endpoint", issuer_ + std::string(kRevoke)},
+                          {"scopes_supported", config_.scopes},
+                          {"response_types_supported", Json::array()},
+                          {"grant_types_supported", {kGrantType}},
+                          {"token_endpoint_auth_methods_supported", {"none"}},
+                          {"revocation_endpoint_auth_methods_supported", {"none"}}});
+}
+
+// What a person sees who follows verification_uri. It tells how an operator approves; nobody is signed in here.
+Response OAuth::page(const http::Request& request) {
+  const std::string code = access::normal_user_code(request.param("user_code").value_or(""));
+  Response response =
+      answer(200,
+             fmt::format(
+                 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sign-in</title>"
+                 "<meta name=\"viewport\" content=\"width=device-width\"></head><body><h1>A device asks to sign in</h1>"
+                 "<p>Its code is <strong>{0}</strong>. Compare it with what the device shows.</p>"
+                 "<p>An operator of this daemon lets it in with</p>"
+                 "<pre>agentd devices approve {0} --as NAME</pre><p>and turns it away with</p>"
+                 "<pre>agentd devices deny {0}</pre></body></html>\n",
+                 code.empty() ? "XXXX-XXXX" : code),
+             "text/html; charset=utf-8");
+  response.headers.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+}  // namespace agentd::wire

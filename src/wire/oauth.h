@@ -1,0 +1,51 @@
+// OAuth: the endpoints of device sign-in over HTTP (RFC 8628, 7009 and 8414; access.md section 4): their bytes. What they change
+// is runtime/sign_in.h.
+//
+// Immutable, shared by the edges. A request is read on its edge; what it asks of the core is given back as work for that thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "config/snapshot.h"
+#include "http/message.h"
+#include "http/target.h"
+#include "runtime/sign_in.h"
+
+namespace agentd::wire {
+
+// application/x-www-form-urlencoded: at most 4,096 bytes, no name twice. Errors: kInvalidParams.
+[[nodiscard]] Result<http::Query> read_form(std::string_view body);
+
+class OAuth final {
+ public:
+  // For the core thread. What it answers counts once the journal is durable.
+  using Work = std::move_only_function<http::Response()>;
+
+  // `issuer`: the daemon's URL without a slash at the end. The references outlive this.
+  OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, std::string issuer);
+
+  // Nothing while sign-in is off.
+  [[nodiscard]] bool has(std::string_view path) const;
+  // Refuses a wrong method or media type, on the header alone.
+  [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
+  [[nodiscard]] std::variant<http::Response, Work> handle(const http::Request& request) const;
+
+ private:
+  using Handled = std::variant<http::Response, Work>;
+
+  [[nodiscard]] Handled ask(const http::Request& request, const http::Query& form) const;
+  [[nodiscard]] Handled token(const http::Query& form) const;
+  [[nodiscard]] Handled revoke(const http::Query& form) const;
+  [[nodiscard]] http::Response metadata() const;
+  [[nodiscard]] static http::Response page(const http::Request& request);
+
+  runtime::SignIn& sign_in_;  // core thread
+  const config::DeviceGrant& config_;
+  const std::string issuer_;
+};
+
+}  // namespace agentd::wire
