@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "access/access.h"
+#include "access/limits.h"
 #include "base/log.h"
 #include "base/quota.h"
 #include "base/version.h"
@@ -148,6 +149,7 @@ class Life final {
                 .commands = core_.commands(),
                 .feed = feed_,
                 .access = access_,
+                .limits = limits_,
                 .config = config_,
                 .streams = streams_,
                 .clock = clock_,
@@ -214,6 +216,7 @@ class Life final {
   access::Sessions sessions_;
   Core core_;
   const access::Access access_;
+  access::Limits limits_{clock_};
   const a2a::CardFacts facts_;
   const wire::Pages pages_;
   const wire::OAuth oauth_;

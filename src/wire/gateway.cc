@@ -149,7 +149,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
     return error_response(nullptr, {.code = Code::kContentTypeNotSupported,
                                     .message = "send JSON-RPC with the header 'Content-Type: application/json'"});
   }
-  if (const auto caller = parts_.access.identify(from); !caller) return error_response(nullptr, caller.error());
+  if (const auto caller = parts_.access.identify(from); !caller) return refuse_caller(header, caller.error());
   return std::nullopt;
 }
 
@@ -162,8 +162,12 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
     return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
   }
   const auto caller = parts_.access.identify(presented(request));
-  if (!caller) return exchange->respond(error_response(nullptr, caller.error()));
+  if (!caller) return exchange->respond(refuse_caller(request, caller.error()));
   request.path == kEvents ? get_events(std::move(exchange), *caller) : rpc(std::move(exchange), *caller);
+}
+
+http::Response Gateway::refuse_caller(const http::Request& request, const Error& error) const {
+  return error_response(nullptr, parts_.limits.refused(request.peer.address, error));
 }
 
 http::Response Gateway::refusal(int status, std::string_view reason) {

@@ -18,6 +18,7 @@
 
 #include "a2a/extensions.h"
 #include "access/access.h"
+#include "access/limits.h"
 #include "base/clock.h"
 #include "base/quota.h"
 #include "command/commands.h"
@@ -43,6 +44,7 @@ struct GatewayParts {
   command::Commands& commands;  // core thread
   const feed::Feed& feed;
   const access::Access& access;
+  access::Limits& limits;  // of all edges
   const config::Snapshot& config;
   Quota& streams;  // of all edges, by principal
   const Clock& clock;
@@ -87,6 +89,8 @@ class Gateway final : public http::Handler {
   using Ticket = std::uint64_t;
 
   [[nodiscard]] bool is_rpc(const std::string& path) const;
+  // The answer to who is nobody here, or has failed too often to be told so.
+  [[nodiscard]] http::Response refuse_caller(const http::Request& request, const Error& error) const;
   void rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
   void answer(const Rpc& rpc, const Result<Json>& result);
   [[nodiscard]] Ticket park(Rpc rpc);  // until it is answered or its peer has gone

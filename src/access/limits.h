@@ -1,0 +1,29 @@
+// Limits: how often a source may fail to say who it is, and how often a principal may ask (access.md section 5).
+//
+// One for all edges; thread-safe. Failures are counted and nothing else is, so that whoever shares an address with
+// somebody who guesses, and presents a credential that is right, is served. Memory: at most 16,384 sources of
+// some 300 bytes each.
+#pragma once
+
+#include <string>
+
+#include "access/access.h"
+#include "base/rate.h"
+#include "base/result.h"
+
+namespace agentd::access {
+
+class Limits final {
+ public:
+  explicit Limits(const Clock& clock);
+
+  // What a request that identify() refused is told: that refusal, or kRateLimited when its source has failed too often.
+  // Counts what is a failure: a credential that is wrong, and a certificate that no rule matches; not that there is
+  // none. `address`: a net::Peer's.
+  [[nodiscard]] Error refused(const std::string& address, Error refusal);
+
+ private:
+  Rates failures_;  // by source
+};
+
+}  // namespace agentd::access

@@ -1,0 +1,58 @@
+// How often a source may fail, and a principal ask (access.md sections 3 and 5). That both recover is for the unit tests,
+// which turn the clock.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { request, startDaemon, twoUsers } from './harness.mjs';
+import { assertRefused } from './refusals.mjs';
+
+// A 429, whoever it is for; in at most so many seconds there is a token again.
+function assertLimited(answer, { id = null, seconds }) {
+  assertRefused(answer, { http: 429, code: -32603, reason: 'RATE_LIMITED', domain: 'agentd.dev', id });
+  const after = Number(answer.headers['retry-after']);
+  assert.ok(Number.isInteger(after) && after >= 1 && after <= seconds, `Retry-After: ${answer.headers['retry-after']}`);
+  assertRefused(answer, { http: 429, code: -32603, reason: 'RATE_LIMITED', metadata: { retryAfterSeconds: `${after}` } });
+}
+
+// Asks until the answer is a 429: that one, and those before it.
+async function untilLimited(ask) {
+  const before = [];
+  for (let n = 0; n < 200; ++n) {
+    const answer = await ask(n);
+    if (answer.status === 429) {
+      try { answer.body = answer.json(); } catch { answer.body = undefined; }
+      return { answer, before };
+    }
+    before.push(answer);
+  }
+  return assert.fail('200 requests, and no 429');
+}
+
+test('failure_limit_counts_failures_only', async (t) => {
+  const { tokens, options } = twoUsers();
+  const daemon = await startDaemon(t, options);
+  const list = (how) => daemon.rpc('ListTasks', {}, how);
+  const feed = (token) => request(`${daemon.url}/events?follow=false`, {
+    headers: token ? { authorization: `Bearer ${token}` } : {},
+  });
+
+  for (let i = 0; i < 30; ++i) {  // none of these is a failure
+    assertRefused(await list({}), { http: 401, code: -31401 });
+    assert.equal((await list({ token: 'wrong', headers: { origin: 'https://evil.example' } })).status, 403);
+    assert.equal((await list({ token: 'wrong', headers: { host: 'evil.example' } })).status, 403);
+    assertRefused(await list({ token: 'wrong', headers: { 'content-type': 'text/plain' } }), { code: -32005 });
+    assert.ok((await list({ token: tokens.alice })).result);
+  }
+  const begun = Date.now();
+  const { answer, before } = await untilLimited((n) => (n % 2 === 0 ? list({ token: 'wrong', id: 7 }) : feed('wrong')));
+  const most = 20 + Math.floor((Date.now() - begun) / 3000) + 1;
+  assert.ok(before.length >= 20 && before.length <= most, `${before.length} failures were told what they are`);
+  assert.ok(before.every(({ status }) => status === 401));
+  assertLimited(answer, { seconds: 3 });
+  await untilLimited(() => request(daemon.url, {  // not waiting for a body that is announced
+    method: 'POST', headers: { ...daemon.headers({ token: 'wrong' }), 'content-length': '1000', expect: '100-continue' },
+  }));
+  assert.ok((await list({ token: tokens.alice })).result, 'who is right is served');
+  assert.equal((await feed(tokens.operator)).status, 200);
+  assert.equal((await request(`${daemon.url}/.well-known/agent-card.json`)).status, 200, 'and so are the pages');
+});
