@@ -50,7 +50,7 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
 }
 
 Caller caller_of(const config::PrincipalRule& rule) {
-  Caller caller{.viewer = {}, .role = rule.role};
+  Caller caller{.viewer = {}, .role = rule.role, .rate = rule.rate};
   caller.viewer.is_operator = rule.role == Role::kOperator;
   caller.viewer.principal = caller.viewer.is_operator
                                 ? "operator"

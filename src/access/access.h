@@ -13,6 +13,7 @@
 #include "access/caller.h"
 #include "access/sessions.h"
 #include "base/clock.h"
+#include "base/rate.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 

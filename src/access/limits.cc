@@ -8,6 +8,7 @@ namespace agentd::access {
 namespace {
 
 constexpr std::size_t kSources = 16'384;
+constexpr std::size_t kPrincipals = 16'384;
 constexpr Rate kFailures = {.burst = 20, .per_ms = 60'000};  // then one every 3 s
 
 bool is_failure(const Error& refusal) { return refusal.code == Code::kPermissionDenied || !refusal.metadata.empty(); }
@@ -21,13 +22,20 @@ Error rate_limited(std::int64_t wait_ms, const char* what) {
 
 }  // namespace
 
-Limits::Limits(const Clock& clock) : failures_(clock, kSources) {}
+Limits::Limits(const Clock& clock) : failures_(clock, kSources), requests_(clock, kPrincipals) {}
 
 Error Limits::refused(const std::string& address, Error refusal) {
   const std::string source = source_of(address);
   const std::int64_t wait =
       is_failure(refusal) ? failures_.take(source, kFailures) : failures_.wait_ms(source, kFailures);
   return wait == 0 ? std::move(refusal) : rate_limited(wait, "too many credentials from your address were refused");
+}
+
+Status Limits::admit(const Caller& caller) {
+  if (caller.viewer.is_operator || !caller.rate) return {};
+  const std::int64_t wait = requests_.take(caller.viewer.principal, *caller.rate);
+  if (wait == 0) return {};
+  return std::unexpected(rate_limited(wait, "you send more requests than this daemon takes from you"));
 }
 
 }  // namespace agentd::access

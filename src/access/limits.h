@@ -1,8 +1,8 @@
 // Limits: how often a source may fail to say who it is, and how often a principal may ask (access.md section 5).
 //
 // One for all edges; thread-safe. Failures are counted and nothing else is, so that whoever shares an address with
-// somebody who guesses, and presents a credential that is right, is served. Memory: at most 16,384 sources of
-// some 300 bytes each.
+// somebody who guesses, and presents a credential that is right, is served. Memory: at most 16,384 sources and 16,384
+// principals, of some 300 bytes each.
 #pragma once
 
 #include <string>
@@ -22,8 +22,12 @@ class Limits final {
   // none. `address`: a net::Peer's.
   [[nodiscard]] Error refused(const std::string& address, Error refusal);
 
+  // kRateLimited when the caller's principal asks more often than the rule that named it allows; operators may.
+  [[nodiscard]] Status admit(const Caller& caller);
+
  private:
   Rates failures_;  // by source
+  Rates requests_;  // by principal
 };
 
 }  // namespace agentd::access

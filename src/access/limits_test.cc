@@ -49,5 +49,36 @@ TEST(Limits, TakeAnIpv6NetworkForOneSource) {
   EXPECT_EQ(retry_after(limits.refused("2001:db8::ffff", kWrong)), "3");
 }
 
+config::Snapshot with_rates() {
+  config::Snapshot config;
+  for (const char* id : {"alice", "bob", "root"}) {
+    config.a2a.principals.push_back({.id = id,
+                                     .role = id == std::string("root") ? config::Role::kOperator : config::Role::kUser,
+                                     .bearer = config::Secret{.value = id, .source = "env"},
+                                     .rate = Rate{.burst = 2, .per_ms = 10'000}});
+  }
+  config.a2a.principals[1].rate.reset();
+  return config;
+}
+
+TEST(Limits, HoldAPrincipalToTheRateOfItsRule) {
+  ManualClock clock;
+  Limits limits(clock);
+  const Access access(with_rates());
+  const auto as = [&access](const std::string& token) {
+    return *access.identify({.authorization = "Bearer " + token});
+  };
+  EXPECT_TRUE(limits.admit(as("alice")));
+  EXPECT_TRUE(limits.admit(as("alice")));
+  EXPECT_EQ(retry_after(limits.admit(as("alice")).error()), "5");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(limits.admit(as("bob"))) << "has no rate";
+    EXPECT_TRUE(limits.admit(as("root"))) << "is an operator";
+  }
+  clock.advance_ms(5'000);
+  EXPECT_TRUE(limits.admit(as("alice")));
+  EXPECT_EQ(retry_after(limits.admit(as("alice")).error()), "5");
+}
+
 }  // namespace
 }  // namespace agentd::access

@@ -17,14 +17,16 @@ struct Writer {
   }
   Json operator()(const std::int64_t* value) const { return duration_text(static_cast<std::uint64_t>(*value)); }
   Json operator()(const std::vector<std::string>* value) const { return *value; }
+  Json operator()(const std::optional<Rate>* value) const { return *value ? Json(rate_text(**value)) : Json(); }
   Json operator()(const std::optional<Secret>* value) const { return *value ? Json(kHidden) : Json(); }
   Json operator()(const Role* value) const { return row.choices[static_cast<std::size_t>(*value)]; }
 };
 
 // Whether the value means that the key was left out, and could not be written down.
 bool is_absent(const Row& row, const Json& value) {
-  return (row.type == Type::kSecret && value.is_null()) || (row.type == Type::kTrue && value == false) ||
-         (row.type == Type::kString && value == "") || (row.type == Type::kList && value.empty());
+  return ((row.type == Type::kSecret || row.type == Type::kRate) && value.is_null()) ||
+         (row.type == Type::kTrue && value == false) || (row.type == Type::kString && value == "") ||
+         (row.type == Type::kList && value.empty());
 }
 
 Json workflows_of(const Snapshot& snapshot) {

@@ -30,7 +30,7 @@ a2a:
   url: https://agent.example/
   bearer: {file: token}
   principals:
-    - {id: alice, match: {bearer_ref: {env: ALICE_TOKEN}}, role: user}
+    - {id: alice, match: {bearer_ref: {env: ALICE_TOKEN}}, role: user, rate: 20/10s}
     - {match: {any: true}, role: agent}
   events: {enabled: false, ring: 7, ring_bytes: 2MiB, deadline: 5s, write_timeout: 250ms, max_streams: 3,
            max_streams_per_principal: 2}
@@ -55,13 +55,16 @@ log: {level: debug, format: json}
   EXPECT_EQ(s.a2a.principals[0].bearer->source, "env ALICE_TOKEN");
   EXPECT_EQ(s.a2a.principals[0].role, Role::kUser);
   EXPECT_FALSE(s.a2a.principals[0].any);
+  EXPECT_EQ(s.a2a.principals[0].rate, (Rate{.burst = 20, .per_ms = 10'000}));
+  EXPECT_FALSE(s.a2a.principals[1].rate);
   EXPECT_TRUE(s.a2a.principals[1].any);
   EXPECT_EQ(s.a2a.principals[1].role, Role::kAgent);
   EXPECT_EQ(dump_json(effective(s)["a2a"]["events"]),
             R"({"enabled":false,"ring":7,"ring_bytes":"2MiB","deadline":"5s","write_timeout":"250ms",)"
             R"("max_streams":3,"max_streams_per_principal":2})");
   EXPECT_EQ(dump_json(effective(s)["a2a"]["principals"]),
-            R"([{"id":"alice","match":{"bearer_ref":"***"},"role":"user"},{"match":{"any":true},"role":"agent"}])");
+            R"([{"id":"alice","match":{"bearer_ref":"***"},"role":"user","rate":"20/10s"},)"
+            R"({"match":{"any":true},"role":"agent"}])");
   EXPECT_EQ(effective(s)["a2a"]["bearer"], "***");
   EXPECT_TRUE(s.a2a.introspection);
   EXPECT_EQ(s.store.path, folder_ / "state");
@@ -123,14 +126,35 @@ TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
   env_.emplace_back("T", "t");
   EXPECT_EQ(
       faults("a2a:\n  tls: {cert: x}\n  principals:\n"
-             "    - {id: a, match: {san: x}, role: user, rate: 1/1s}\n"
+             "    - {id: a, match: {san: x}, role: user}\n"
              "agent: {model: {provider: openai, api_key: {env: T}}, budget: {}}\nmcp: {}\n"),
       (Texts{"2:3: a2a.tls: is not supported by this version",
              "4:23: a2a.principals[0].match.san: is not supported by this version",
-             "4:44: a2a.principals[0].rate: is not supported by this version",
              "5:17: agent.model.provider: is not supported by this version; expected one of scripted",
              "5:35: agent.model.api_key: is not supported by this version",
              "5:55: agent.budget: is not supported by this version", "6:1: mcp: is not supported by this version"}));
+}
+
+TEST_F(Config, SaysWhatIsWrongWithARate) {
+  const std::string expected = "; expected a rate such as 20/10s: 1 to 10000 requests, in 1s to 1d";
+  const auto fault = [&](const std::string& rate) {
+    const Texts all = faults("a2a: {principals: [{match: {any: true}, role: user, rate: " + rate + "}]}\n");
+    if (all.size() != 1 || !all[0].starts_with("1:53: a2a.principals[0].rate: ") || !all[0].ends_with(expected)) {
+      return fmt::format("{}", fmt::join(all, "\n"));
+    }
+    return all[0].substr(30, all[0].size() - 30 - expected.size());
+  };
+  for (const char* rate : {"5", "'20'", "fast", "[]"}) EXPECT_EQ(fault(rate), "is not a rate") << rate;
+  for (const char* rate : {"/10s", "x/10s", "-1/10s", "1.5/10s", "' 1/10s'", "99999999999999999999/1s"}) {
+    EXPECT_EQ(fault(rate), "does not begin with a whole number") << rate;
+  }
+  for (const char* rate : {"20/", "20/10", "20/s", "20/10s/1s"}) {
+    EXPECT_EQ(fault(rate), "does not end with a duration") << rate;
+  }
+  EXPECT_EQ(fault("0/10s"), "is too small");
+  EXPECT_EQ(fault("10001/10s"), "is too large");
+  EXPECT_EQ(fault("1/999ms"), "has too short a duration");
+  EXPECT_EQ(fault("1/25h"), "has too long a duration");
 }
 
 TEST_F(Config, RefusesAForgottenValue) {
@@ -205,7 +229,8 @@ TEST_F(Config, ChecksTheRulesOfPrincipals) {
                 "9:29: a2a.principals[6].role: is not a choice; expected one of operator, user, agent",
                 "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, any",
                 "10:7: a2a.principals[7]: misses role; expected one of operator, user, agent",
-                "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants",
+                "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants, "
+                "rate",
             }));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/check.h"
@@ -41,6 +42,7 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
     case Type::kInteger: return read_integer(row, value, path);
     case Type::kSize: return read_size(row, value, path);
     case Type::kDuration: return read_duration(row, value, path);
+    case Type::kRate: return read_rate(row, value, path);
     case Type::kSecret: return read_secret_value(row, value, path);
   }
 }
@@ -186,6 +188,21 @@ void Reader::read_duration(const Row& row, const Json& value, const std::string&
   const auto duration = parse_duration(value.is_string() ? value.get<std::string>() : "");
   if (!duration) return wrong(row, path, value.is_number() ? "has no unit" : "is not a duration");
   if (in_range(row, path, static_cast<std::uint64_t>(*duration))) put(row, *duration);
+}
+
+void Reader::read_rate(const Row& row, const Json& value, const std::string& path) {
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return wrong(row, path, "is not a rate");
+  std::uint64_t burst = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + slash, burst);
+  if (error != std::errc{} || end != text.data() + slash) return wrong(row, path, "does not begin with a whole number");
+  const auto per = parse_duration(text.substr(slash + 1));
+  if (!per) return wrong(row, path, "does not end with a duration");
+  if (!in_range(row, path, burst)) return;
+  if (static_cast<std::uint64_t>(*per) < kLeastRateMs) return wrong(row, path, "has too short a duration");
+  if (static_cast<std::uint64_t>(*per) > kMostRateMs) return wrong(row, path, "has too long a duration");
+  put(row, std::optional(Rate{.burst = burst, .per_ms = *per}));
 }
 
 void Reader::read_secret_value(const Row& row, const Json& value, const std::string& path) {

@@ -34,6 +34,7 @@ class Reader final {
   void read_integer(const Row& row, const Json& value, const std::string& path);
   void read_size(const Row& row, const Json& value, const std::string& path);
   void read_duration(const Row& row, const Json& value, const std::string& path);
+  void read_rate(const Row& row, const Json& value, const std::string& path);
   void read_secret_value(const Row& row, const Json& value, const std::string& path);
 
   void unknown(const Row& section, const std::string& name, const std::string& path);

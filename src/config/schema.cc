@@ -82,6 +82,7 @@ Json type_schema(const Row& row) {
               {"minimum", row.bounds.low},
               {"maximum", row.bounds.high}};
     case Type::kDuration: return {{"type", "string"}, {"pattern", "^[0-9]+(ms|s|m|h|d)$"}};
+    case Type::kRate: return {{"type", "string"}, {"pattern", "^[0-9]+/[0-9]+(ms|s|m|h|d)$"}};
     case Type::kSecret: return {{"anyOf", {reference("env"), reference("file")}}};
   }
   AGENTD_CHECK(false, "every type has a schema");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/rate.h"
 
 namespace agentd::config {
 
@@ -37,6 +38,7 @@ struct PrincipalRule {
   std::optional<Secret> bearer;  // match.bearer_ref
   bool any = false;              // match.any
   std::vector<std::string> grants = {};
+  std::optional<Rate> rate;      // of requests; operators are exempt
 };
 
 struct DeviceGrant {

@@ -67,6 +67,8 @@ constexpr Row kRows[] = {
      "What the caller may do.", kRoles},
     {"a2a.principals[].grants", kList, kNone, AGENTD_SLOT(a2a.principals.back().grants), "", {0, 256},
      "Ops beyond those of the role, as globs; workflow.run:GLOB are the only workflows it may run."},
+    {"a2a.principals[].rate", kRate, kNone, AGENTD_SLOT(a2a.principals.back().rate), "", {1, 10'000},
+     "Requests at once, and the time in which as many more may follow; operators are exempt."},
     {"a2a.device_grant", kSection, kNone, nullptr, "", {},
      "Sign-in of people and devices: they ask, an operator approves."},
     {"a2a.device_grant.enabled", kBoolean, kRestart, AGENTD_SLOT(a2a.device_grant.enabled), "false", {},
@@ -138,7 +140,7 @@ constexpr std::string_view kUnsupported[] = {
     "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
     "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
     "a2a.tls", "a2a.insecure", "a2a.cors", "a2a.push", "a2a.peers", "a2a.principals[].match.san", "a2a.principals[].match.sub",
-    "a2a.principals[].rate", "store.retention.audit",
+    "store.retention.audit",
 };
 // clang-format on
 
@@ -233,6 +235,9 @@ std::string expected_of(const Row& row) {
     case kDuration:
       return fmt::format("a duration such as 30s, from {} to {}", duration_text(row.bounds.low),
                          duration_text(row.bounds.high));
+    case kRate:
+      return fmt::format("a rate such as 20/10s: {} to {} requests, in {} to {}", row.bounds.low, row.bounds.high,
+                         duration_text(kLeastRateMs), duration_text(kMostRateMs));
     case kSecret: return "{env: NAME} or {file: PATH}";
   }
   return "";
@@ -247,6 +252,10 @@ std::string duration_text(std::uint64_t milliseconds) {
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array kUnits = {Unit{"GiB", kGiB}, Unit{"MiB", kKiB * kKiB}, Unit{"KiB", kKiB}, Unit{"", 1}};
   return in_largest(bytes, kUnits);
+}
+
+std::string rate_text(Rate rate) {
+  return fmt::format("{}/{}", rate.burst, duration_text(static_cast<std::uint64_t>(rate.per_ms)));
 }
 
 }  // namespace agentd::config

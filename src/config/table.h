@@ -34,11 +34,15 @@ enum class Type : std::uint8_t {
   kInteger,   // low..high
   kSize,      // low..high bytes, as "64MiB"
   kDuration,  // low..high milliseconds, as "30s"
+  kRate,      // low..high at once, flowing back in kLeastRateMs..kMostRateMs, as "20/10s"
   kSecret,    // {env: NAME} or {file: PATH}
 };
 
+inline constexpr std::uint64_t kLeastRateMs = 1000;
+inline constexpr std::uint64_t kMostRateMs = 86'400'000;
+
 using Slot = std::variant<std::string*, bool*, std::uint64_t*, std::int64_t*, std::vector<std::string>*,
-                          std::optional<Secret>*, Role*>;
+                          std::optional<Rate>*, std::optional<Secret>*, Role*>;
 
 enum class Flag : std::uint8_t {
   kNone,
@@ -79,8 +83,9 @@ struct Row {
 // What a value of the row looks like, for a fault: "an integer from 1 to 1000000".
 [[nodiscard]] std::string expected_of(const Row& row);
 
-// "10m" of 600000, "64MiB" of 67108864: the largest unit that divides it.
+// "10m" of 600000, "64MiB" of 67108864: the largest unit that divides it; "20/10s".
 [[nodiscard]] std::string duration_text(std::uint64_t milliseconds);
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
+[[nodiscard]] std::string rate_text(Rate rate);
 
 }  // namespace agentd::config

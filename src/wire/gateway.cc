@@ -187,11 +187,11 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
                    .idempotency_key = std::string(request.header("Idempotency-Key").value_or(""))},
           .echo = a2a::echo(active)};
   auto envelope = read_envelope(request.body);
-  if (!envelope) {
-    rpc.id = std::move(envelope.error().id);
-    return answer(rpc, std::unexpected(std::move(envelope.error().error)));
+  rpc.id = envelope ? std::move(envelope->id) : std::move(envelope.error().id);
+  if (const Status admitted = parts_.limits.admit(caller); !admitted) {
+    return answer(rpc, std::unexpected(admitted.error()));
   }
-  rpc.id = std::move(envelope->id);
+  if (!envelope) return answer(rpc, std::unexpected(std::move(envelope.error().error)));
   rpc.unkept = std::move(envelope->unkept);
   if (!envelope->params.is_null()) rpc.params = std::move(envelope->params);
   if (const Status version = check_version(asked_version(request)); !version) {
@@ -321,6 +321,9 @@ void Gateway::subscribe_to_events(Rpc rpc) {
 }
 
 void Gateway::get_events(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller) {
+  if (const Status admitted = parts_.limits.admit(caller); !admitted) {
+    return exchange->respond(error_response(nullptr, admitted.error()));
+  }
   const http::Request& request = exchange->request();
   if (!parts_.declared.has(a2a::Extension::kEvents)) {
     return exchange->respond(plain(404, "The feed is off on this daemon (a2a.events.enabled).\n"));

@@ -56,3 +56,28 @@ test('failure_limit_counts_failures_only', async (t) => {
   assert.equal((await feed(tokens.operator)).status, 200);
   assert.equal((await request(`${daemon.url}/.well-known/agent-card.json`)).status, 200, 'and so are the pages');
 });
+
+test('a principal is held to the rate of its rule, whatever it asks', async (t) => {
+  const { tokens, options } = twoUsers();
+  options.config.a2a.principals[0].rate = '4/1h';  // one comes back in a quarter of an hour: none meanwhile
+  const daemon = await startDaemon(t, options);
+  const alice = { token: tokens.alice };
+  const feed = (token) => request(`${daemon.url}/events?follow=false`, { headers: { authorization: `Bearer ${token}` } });
+
+  assert.ok((await daemon.rpc('ListTasks', {}, alice)).result);
+  assertRefused(await daemon.rpc('Nothing', {}, alice), { code: -32601 });
+  assertRefused(await daemon.post('{', alice), { code: -32700 });
+  assert.equal((await feed(tokens.alice)).status, 200);
+
+  const seconds = 900;
+  assertLimited(await daemon.rpc('ListTasks', {}, { ...alice, id: 'mine' }), { id: 'mine', seconds });
+  assertLimited(await daemon.rpc('SendStreamingMessage', {}, { ...alice, id: 8 }), { id: 8, seconds });
+  assertLimited(await daemon.post('{', alice), { id: null, seconds });
+  const events = await feed(tokens.alice);
+  assertLimited({ ...events, body: events.json() }, { id: null, seconds });
+
+  for (const token of [tokens.bob, tokens.operator]) {
+    for (let i = 0; i < 10; ++i) assert.ok((await daemon.rpc('ListTasks', {}, { token })).result);
+  }
+  assert.equal((await request(`${daemon.url}/healthz`)).status, 200);
+});
