@@ -73,6 +73,7 @@ Access::Access(const config::Snapshot& config, const Sessions& sessions, const C
     : sessions_(sessions),
       clock_(clock),
       device_grant_(config.a2a.device_grant.enabled),
+      origins_(config.a2a.cors_origins),
       hosts_{"localhost", "127.0.0.1", "[::1]"} {
   if (config.a2a.bearer) bearers_.push_back({config.a2a.bearer->value, the_operator()});
   for (const config::PrincipalRule& rule : config.a2a.principals) {
@@ -86,7 +87,7 @@ Access::Access(const config::Snapshot& config, const Sessions& sessions, const C
 }
 
 bool Access::from_here(const Presented& presented) const {
-  if (presented.origin) return false;
+  if (presented.origin && std::ranges::find(origins_, *presented.origin) == origins_.end()) return false;
   return !presented.host || std::ranges::find(hosts_, host_of(*presented.host)) != hosts_.end();
 }
 
@@ -103,7 +104,7 @@ Result<Caller> Access::identify(const Presented& presented) const {
     return invalid_token("the bearer token is not valid here; ask the operator of this daemon for one");
   }
   if (any_) return *any_;
-  if (implicit_operator_ && presented.loopback) return the_operator();
+  if (implicit_operator_ && presented.loopback && !presented.origin) return the_operator();
   return fail(Code::kUnauthenticated,
               device_grant_
                   ? "authentication is required: send the header 'Authorization: Bearer <token>'; 'agentd login' "

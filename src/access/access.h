@@ -35,10 +35,11 @@ class Access final {
   // `sessions` and `clock` outlive this.
   Access(const config::Snapshot& config, const Sessions& sessions, const Clock& clock);
 
-  // False for a browser's foreign page (any Origin; "null" is a browser too) and for a Host that is not ours (DNS
-  // rebinding): such a request gets 403 and an empty body, whatever else it carries.
+  // False for a page of an origin that is not listed (a2a.cors.origins; "null" is a browser too) and for a Host that is
+  // not ours (DNS rebinding): such a request gets 403 and an empty body, whatever else it carries.
   [[nodiscard]] bool from_here(const Presented& presented) const;
 
+  // A page is nobody without a credential, also where a program of this machine would be the operator.
   // Errors: kUnauthenticated; metadata `invalid_token` is set when a credential was presented and is wrong.
   [[nodiscard]] Result<Caller> identify(const Presented& presented) const;
 
@@ -54,6 +55,7 @@ class Access final {
   std::vector<Rule> bearers_;  // the operator's first, then the rules in order
   std::optional<Caller> any_;
   bool implicit_operator_ = false;
+  std::vector<std::string> origins_;
   std::vector<std::string> hosts_;  // lower case, without port
 };
 

@@ -92,5 +92,24 @@ TEST_F(AccessTest, NobodyIsOperatorByChanceOnceThereIsSignIn) {
   EXPECT_EQ(refused.error().metadata.size(), 1U);
 }
 
+TEST_F(AccessTest, AListedOriginComesInAndIsNobodyWithoutACredential) {
+  config::Snapshot config;
+  config.a2a.cors_origins = {"https://ui.example", "http://localhost:3000"};
+  const Access access = with(config);
+  EXPECT_TRUE(access.from_here({.origin = "https://ui.example", .host = "localhost"}));
+  EXPECT_TRUE(access.from_here({.origin = "http://localhost:3000"}));
+  EXPECT_FALSE(access.from_here({.origin = "https://ui.example", .host = "evil.example"}));
+  for (const char* origin : {"null", "", "*", "https://ui.example.evil.example", "https://ui.example:8443",
+                             "http://ui.example", "https://UI.example", "http://localhost", "https://ui.example/"}) {
+    EXPECT_FALSE(access.from_here({.origin = origin})) << origin;
+  }
+  EXPECT_TRUE(access.identify({.loopback = true})->viewer.is_operator);
+  for (const char* origin : {"https://ui.example", "null"}) {
+    EXPECT_FALSE(access.identify({.origin = origin, .loopback = true})) << origin;
+  }
+  config.a2a.bearer = config::Secret{.value = "top", .source = "env T"};
+  EXPECT_TRUE(with(config).identify({.authorization = "Bearer top", .origin = "https://ui.example"}));
+}
+
 }  // namespace
 }  // namespace agentd::access

@@ -32,6 +32,7 @@ a2a:
   principals:
     - {id: alice, match: {bearer_ref: {env: ALICE_TOKEN}}, role: user, rate: 20/10s}
     - {match: {any: true}, role: agent}
+  cors: {origins: [https://ui.example, "http://localhost:3000/"]}
   events: {enabled: false, ring: 7, ring_bytes: 2MiB, deadline: 5s, write_timeout: 250ms, max_streams: 3,
            max_streams_per_principal: 2}
   introspection: {enabled: true}
@@ -66,6 +67,8 @@ log: {level: debug, format: json}
             R"([{"id":"alice","match":{"bearer_ref":"***"},"role":"user","rate":"20/10s"},)"
             R"({"match":{"any":true},"role":"agent"}])");
   EXPECT_EQ(effective(s)["a2a"]["bearer"], "***");
+  EXPECT_EQ(s.a2a.cors_origins, (Texts{"https://ui.example", "http://localhost:3000"}));
+  EXPECT_EQ(effective(s)["a2a"]["cors"]["origins"], s.a2a.cors_origins);
   EXPECT_TRUE(s.a2a.introspection);
   EXPECT_EQ(s.store.path, folder_ / "state");
   EXPECT_EQ(s.store.runs.keep_last, 2U);
@@ -117,7 +120,7 @@ TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
             (Texts{"2:3: a2a.lisen: is not a known key; did you mean a2a.listen?",
                    "3:3: a2a.ring: is not a known key; did you mean a2a.events.ring?",
                    "4:3: a2a.zebra: is not a known key; expected a mapping with members of listen, url, bearer, "
-                   "principals, device_grant, sessions, events, introspection",
+                   "principals, device_grant, sessions, cors, events, introspection",
                    "5:1: a2a.url: is not a known key" + keys}));
   EXPECT_EQ(faults("'': 1\n"), Texts{"1:1: is not a known key" + keys});
 }
@@ -133,6 +136,29 @@ TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
              "5:17: agent.model.provider: is not supported by this version; expected one of scripted",
              "5:35: agent.model.api_key: is not supported by this version",
              "5:55: agent.budget: is not supported by this version", "6:1: mcp: is not supported by this version"}));
+}
+
+TEST_F(Config, TakesOriginsOnlyAsBrowsersSendThem) {
+  const std::string expected = "; expected an origin such as https://ui.example, or a list of them";
+  const std::string unlike = "is not how browsers write it: in lower case, and without the scheme's own port";
+  EXPECT_EQ(good("a2a: {cors: {origins: https://ui.example:8443}}\n").a2a.cors_origins,
+            Texts{"https://ui.example:8443"});
+  EXPECT_EQ(faults("a2a:\n  cors:\n    origins:\n      - '*'\n      - https://*.example\n      - 'null'\n"
+                   "      - https://ui.example/app\n      - https://UI.example\n      - https://ui.example:443\n"
+                   "      - http://ui.example:80\n      - ui.example\n      - 5\n"),
+            (Texts{
+                "4:9: a2a.cors.origins[0]: is every page of the web: name those that may call, one by one" + expected,
+                "5:9: a2a.cors.origins[1]: its host is neither a name nor an address" + expected,
+                "6:9: a2a.cors.origins[2]: is not an http or https URL" + expected,
+                "7:9: a2a.cors.origins[3]: has more than a host and a port" + expected,
+                "8:9: a2a.cors.origins[4]: " + unlike + expected,
+                "9:9: a2a.cors.origins[5]: " + unlike + expected,
+                "10:9: a2a.cors.origins[6]: " + unlike + expected,
+                "11:9: a2a.cors.origins[7]: is not an http or https URL" + expected,
+                "12:9: a2a.cors.origins[8]: is not a text" + expected,
+            }));
+  EXPECT_EQ(good("a2a: {cors: {origins: [https://ui.example:4430, http://ui.example:8080]}}\n").a2a.cors_origins.size(),
+            2U);
 }
 
 TEST_F(Config, SaysWhatIsWrongWithARate) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace agentd::config {
@@ -94,6 +95,16 @@ Result<std::string> parse_origin(std::string_view text) {
     return std::unexpected(authority.error());
   }
   return std::string(text);
+}
+
+Result<std::string> parse_browser_origin(std::string_view text) {
+  if (text == "*") return fail(Code::kConfig, "is every page of the web: name those that may call, one by one");
+  auto origin = parse_origin(text);
+  if (!origin) return origin;
+  const bool is_lower = std::ranges::none_of(*origin, [](char c) { return c >= 'A' && c <= 'Z'; });
+  const bool has_own_port = origin->ends_with(origin->starts_with(kHttps) ? ":443" : ":80");
+  if (is_lower && !has_own_port) return origin;
+  return fail(Code::kConfig, "is not how browsers write it: in lower case, and without the scheme's own port");
 }
 
 }  // namespace agentd::config

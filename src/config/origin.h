@@ -15,4 +15,8 @@ namespace agentd::config {
 // "http://…" or "https://…": a host and perhaps a port, nothing after it but one slash, which is cut.
 [[nodiscard]] Result<std::string> parse_origin(std::string_view text);
 
+// The same as a browser sends it in the header Origin. Errors: kConfig; "*", which would be any page of the web, and what
+// no browser sends: an upper-case letter, the scheme's own port.
+[[nodiscard]] Result<std::string> parse_browser_origin(std::string_view text);
+
 }  // namespace agentd::config

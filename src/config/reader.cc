@@ -34,7 +34,8 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
     case Type::kText: return read_text_or_file(row, value, path);
     case Type::kPath: return read_path(row, value, path);
     case Type::kUrl: return read_url(row, value, path);
-    case Type::kListen: return read_listen(row, value, path);
+    case Type::kListen:
+    case Type::kOrigins: return read_addresses(row, value, path);
     case Type::kList: return read_list(row, value, path);
     case Type::kChoice: return read_choice(row, value, path);
     case Type::kBoolean:
@@ -116,7 +117,8 @@ void Reader::read_url(const Row& row, const Json& value, const std::string& path
   put(row, *std::move(origin));
 }
 
-void Reader::read_listen(const Row& row, const Json& value, const std::string& path) {
+void Reader::read_addresses(const Row& row, const Json& value, const std::string& path) {
+  const auto parse = row.type == Type::kListen ? parse_listen : parse_browser_origin;
   const bool is_list = value.is_array();
   if (is_list && (value.size() < row.bounds.low || value.size() > row.bounds.high)) {
     return report_.add(path, fmt::format("has {} addresses", value.size()),
@@ -126,7 +128,7 @@ void Reader::read_listen(const Row& row, const Json& value, const std::string& p
   for (std::size_t i = 0; i < (is_list ? value.size() : 1); ++i) {
     const Json& item = is_list ? value[i] : value;
     const std::string item_path = is_list ? fmt::format("{}[{}]", path, i) : path;
-    auto address = item.is_string() ? parse_listen(item.get_ref<const std::string&>())
+    auto address = item.is_string() ? parse(item.get_ref<const std::string&>())
                                     : Result<std::string>(fail(Code::kConfig, "is not a text"));
     if (address) {
       addresses.push_back(*std::move(address));

@@ -27,7 +27,7 @@ class Reader final {
   void read_text_or_file(const Row& row, const Json& value, const std::string& path);
   void read_path(const Row& row, const Json& value, const std::string& path);
   void read_url(const Row& row, const Json& value, const std::string& path);
-  void read_listen(const Row& row, const Json& value, const std::string& path);
+  void read_addresses(const Row& row, const Json& value, const std::string& path);
   void read_list(const Row& row, const Json& value, const std::string& path);
   void read_choice(const Row& row, const Json& value, const std::string& path);
   void read_boolean(const Row& row, const Json& value, const std::string& path);

@@ -30,8 +30,8 @@ Json string_schema(const Row& row) {
   return {{"type", "string"}, {"minLength", row.bounds.low == 0 ? 0 : 1}, {"maxLength", row.bounds.high}};
 }
 
-Json list_or_one(const Row& row) {
-  const Json address = {{"type", "string"}, {"pattern", "^http://"}};
+Json list_or_one(const Row& row, const char* pattern) {
+  const Json address = {{"type", "string"}, {"pattern", pattern}};
   return {{"anyOf",
            {address,
             {{"type", "array"}, {"items", address}, {"minItems", row.bounds.low}, {"maxItems", row.bounds.high}}}}};
@@ -65,7 +65,8 @@ Json type_schema(const Row& row) {
     case Type::kText: return {{"anyOf", {string_schema(row), reference("file")}}};
     case Type::kPath: return {{"type", "string"}};
     case Type::kUrl: return {{"type", "string"}, {"pattern", "^(https?://[^/?#@]+/?)?$"}};
-    case Type::kListen: return list_or_one(row);
+    case Type::kListen: return list_or_one(row, "^http://");
+    case Type::kOrigins: return list_or_one(row, "^https?://[^/?#@*A-Z]+/?$");
     case Type::kList:
       return {
           {"type", "array"},

@@ -64,6 +64,7 @@ struct Snapshot {
     std::string url;  // "" = the first listener's
     std::optional<Secret> bearer;
     std::vector<PrincipalRule> principals;
+    std::vector<std::string> cors_origins;  // as a browser sends them
     struct {
       bool enabled = true;
       std::uint64_t ring = 1024;

@@ -82,6 +82,9 @@ constexpr Row kRows[] = {
     {"a2a.sessions", kSection, kNone, nullptr, "", {}, "What a sign-in becomes."},
     {"a2a.sessions.persist", kBoolean, kRestart, AGENTD_SLOT(a2a.sessions_persist), "true", {},
      "Whether sign-ins outlive a restart."},
+    {"a2a.cors", kSection, kNone, nullptr, "", {}, "Pages of other origins, in browsers."},
+    {"a2a.cors.origins", kOrigins, kNone, AGENTD_SLOT(a2a.cors_origins), "", {0, 256},
+     "Origins whose pages may call, with a credential of their own: https://ui.example."},
     {"a2a.events", kSection, kNone, nullptr, "", {}, "The events extension."},
     {"a2a.events.enabled", kBoolean, kRestart, AGENTD_SLOT(a2a.events.enabled), "true", {},
      "Whether the card declares it."},
@@ -139,7 +142,7 @@ constexpr Row kRows[] = {
 constexpr std::string_view kUnsupported[] = {
     "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
     "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
-    "a2a.tls", "a2a.insecure", "a2a.cors", "a2a.push", "a2a.peers", "a2a.principals[].match.san", "a2a.principals[].match.sub",
+    "a2a.tls", "a2a.insecure", "a2a.push", "a2a.peers", "a2a.principals[].match.san", "a2a.principals[].match.sub",
     "store.retention.audit",
 };
 // clang-format on
@@ -223,6 +226,7 @@ std::string expected_of(const Row& row) {
     case kPath: return "a path";
     case kUrl: return "an origin such as https://agent.example";
     case kListen: return "http://127.0.0.1:PORT or http://[::1]:PORT, or a list of them";
+    case kOrigins: return "an origin such as https://ui.example, or a list of them";
     case kList:
       return row.choices.empty() ? fmt::format("a list of {} to {} texts", row.bounds.low, row.bounds.high)
                                  : fmt::format("a list of {}", fmt::join(row.choices, ", "));

@@ -28,6 +28,7 @@ enum class Type : std::uint8_t {
   kUrl,         // http or https origin; "" = the default
   kListen,      // one address to listen on, or a list of them
   kList,        // strings: each one of `choices`, if there are any; low..high of them
+  kOrigins,     // low..high origins of browsers, or one
   kChoice,      // one of `choices`; for a Role slot, in the order of the enumeration
   kBoolean,
   kTrue,      // true; for no, the key is left out

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "feed/params.h"
+#include "wire/cors.h"
 #include "wire/events_query.h"
 
 namespace agentd::wire {
@@ -133,29 +134,44 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
   const bool page = parts_.pages.has(header.path);
   if (page && reads) from.origin.reset();  // for everybody, foreign pages too
   if (!parts_.access.from_here(from)) return http::Response{.status = 403, .headers = {{"Vary", "Origin"}}, .body = {}};
-  if (parts_.oauth.has(header.path)) return parts_.oauth.check_header(header);
-  if (page || header.path == kEvents) {
-    if (!reads) return http::Response{.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}};
+  // From here on an origin is one that may read what it is told.
+  const auto tell = [&from](http::Response response) {
+    if (from.origin) allow_origin(response, *from.origin);
+    return response;
+  };
+  const bool events = header.path == kEvents;
+  const bool sign_in = parts_.oauth.has(header.path);
+  if (!page && !events && !sign_in && !is_rpc(header.path)) {
+    return tell(plain(404,
+                      "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
+                      "/.well-known/agent-card.json, the feed at /events.\n"));
+  }
+  if (is_preflight(header)) return std::nullopt;
+  if (sign_in) {
+    auto refused = parts_.oauth.check_header(header);
+    return refused ? std::optional(tell(*std::move(refused))) : std::nullopt;
+  }
+  if (page || events) {
+    if (!reads) return tell({.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}});
     if (page) return std::nullopt;
-  } else if (!is_rpc(header.path)) {
-    return plain(404,
-                 "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
-                 "/.well-known/agent-card.json, the feed at /events.\n");
   } else if (header.method != "POST") {
     http::Response response = plain(405, "JSON-RPC is served by POST. Begin with GET /.well-known/agent-card.json.\n");
     response.headers.emplace_back("Allow", "POST");
-    return response;
+    return tell(std::move(response));
   } else if (!is_json(header.header("Content-Type"))) {
-    return error_response(nullptr, {.code = Code::kContentTypeNotSupported,
-                                    .message = "send JSON-RPC with the header 'Content-Type: application/json'"});
+    return tell(error_response(nullptr, {.code = Code::kContentTypeNotSupported,
+                                         .message = "send JSON-RPC with the header 'Content-Type: application/json'"}));
   }
-  if (const auto caller = parts_.access.identify(from); !caller) return refuse_caller(header, caller.error());
+  if (const auto caller = parts_.access.identify(from); !caller) return tell(refuse_caller(header, caller.error()));
   return std::nullopt;
 }
 
 void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   const http::Request& request = exchange->request();
-  if (parts_.pages.has(request.path)) return exchange->respond(parts_.pages.get(request));
+  const bool preflight = is_preflight(request);
+  if (!preflight && parts_.pages.has(request.path)) return exchange->respond(parts_.pages.get(request));
+  if (request.header("Origin")) exchange = readable_by_origin(std::move(exchange));
+  if (preflight) return exchange->respond(preflight_response());
   if (parts_.oauth.has(request.path)) {
     auto handled = parts_.oauth.handle(request);
     if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));

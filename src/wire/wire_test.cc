@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "wire/cors.h"
 #include "wire/events_query.h"
 #include "wire/jsonrpc.h"
 #include "wire/pages.h"
+#include "wire/sse.h"
 
 namespace agentd::wire {
 namespace {
@@ -109,6 +111,55 @@ TEST(Pages, AnswerNotModifiedToWhoHoldsThePage) {
   request.headers = {{"If-None-Match", "\"x\", " + whole.headers.front().second}};
   EXPECT_EQ(pages.get(request).status, 304);
   EXPECT_EQ(pages.get(request).body, "");
+}
+
+std::string value_of(const http::Response& response, std::string_view name) {
+  std::string all;
+  for (const auto& [header, value] : response.headers) {
+    if (header == name) all += value;
+  }
+  return all;
+}
+
+TEST(Cors, APreflightIsAskedByAPageAndNamesWhatMayBeSent) {
+  EXPECT_TRUE(is_preflight({.method = "OPTIONS", .headers = {{"origin", "https://ui.example"}}}));
+  EXPECT_FALSE(is_preflight({.method = "OPTIONS"}));
+  EXPECT_FALSE(is_preflight({.method = "GET", .headers = {{"Origin", "https://ui.example"}}}));
+  const http::Response answer = preflight_response();
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(value_of(answer, "Access-Control-Allow-Methods"), "POST, GET, OPTIONS");
+  EXPECT_EQ(value_of(answer, "Access-Control-Allow-Headers"),
+            "content-type, authorization, last-event-id, a2a-extensions, a2a-version");
+  EXPECT_EQ(value_of(answer, "Access-Control-Allow-Credentials"), "");
+}
+
+// Keeps the answer.
+struct KeptExchange final : http::Exchange {
+  [[nodiscard]] const http::Request& request() const override { return asked; }
+  void respond(http::Response response) override { told = std::move(response); }
+  std::function<void()> stream(http::Response head, std::shared_ptr<http::StreamSource>, http::StreamLimits) override {
+    told = std::move(head);
+    return [] {};
+  }
+  void on_abandoned(std::function<void()> gone) override { gone(); }
+
+  http::Request asked{.method = "POST", .headers = {{"Origin", "https://ui.example"}}};
+  http::Response told;
+};
+
+TEST(Cors, AnAnswerAndAStreamAreReadableByTheOriginThatAsked) {
+  for (const bool stream : {false, true}) {
+    const auto kept = std::make_shared<KeptExchange>();
+    const auto exchange = readable_by_origin(kept);
+    bool gone = false;
+    exchange->on_abandoned([&gone] { gone = true; });
+    EXPECT_TRUE(gone);
+    stream ? exchange->stream(stream_head(""), nullptr, {})() : exchange->respond({.status = 429});
+    EXPECT_EQ(kept->told.status, stream ? 200 : 429);
+    EXPECT_EQ(value_of(kept->told, "Access-Control-Allow-Origin"), "https://ui.example");
+    EXPECT_EQ(value_of(kept->told, "Access-Control-Expose-Headers"), "a2a-extensions, retry-after, www-authenticate");
+    EXPECT_EQ(value_of(kept->told, "Vary"), "Origin");
+  }
 }
 
 }  // namespace
