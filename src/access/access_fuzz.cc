@@ -64,7 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   head.host = next_line(rest);
   head.loopback = true;
 
-  static const Access access(configured());
+  static const agentd::ManualClock clock;
+  static const agentd::access::Sessions sessions;  // none: a token that looks like one of theirs is nobody's
+  static const Access access(configured(), sessions, clock);
   const bool comes_in = (!head.origin || *head.origin == kOrigin) && (!head.host || is_ours(*head.host));
   AGENTD_CHECK(access.from_here(head) == comes_in, "a listed origin and a known host come in, and no others");
 

@@ -232,32 +232,33 @@ TEST_F(Config, TakesAnOriginForTheCard) {
 
 TEST_F(Config, ChecksTheRulesOfPrincipals) {
   env_.emplace_back("T", "t");
-  EXPECT_EQ(faults("a2a:\n"
-                   "  principals:\n"
-                   "    - {match: {any: true}, role: operator}\n"
-                   "    - {id: a, match: {bearer_ref: {env: T}}, role: user}\n"
-                   "    - {id: a, match: {bearer_ref: {env: T}}, role: agent}\n"
-                   "    - {match: {bearer_ref: {env: T}}, role: user}\n"
-                   "    - {match: {bearer_ref: {env: T}, any: true}, id: b, role: user}\n"
-                   "    - {match: {}, role: user}\n"
-                   "    - {match: {any: false}, role: boss}\n"
-                   "    - {id: c}\n"
-                   "    - 5\n"),
-            (Texts{
-                "3:28: a2a.principals[0].role: an `any` rule cannot grant operator: every caller would be one; "
-                "expected "
-                "user or agent",
-                "5:8: a2a.principals[2].id: is the id of another rule, on line 4",
-                "6:7: a2a.principals[3]: a bearer_ref rule misses id: what it owns is kept under it",
-                "7:8: a2a.principals[4].match: has 2 members; expected a mapping with one of bearer_ref, any",
-                "8:8: a2a.principals[5].match: has 0 members; expected a mapping with one of bearer_ref, any",
-                "9:16: a2a.principals[6].match.any: is false; expected true, or no such key",
-                "9:29: a2a.principals[6].role: is not a choice; expected one of operator, user, agent",
-                "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, any",
-                "10:7: a2a.principals[7]: misses role; expected one of operator, user, agent",
-                "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants, "
-                "rate",
-            }));
+  EXPECT_EQ(
+      faults("a2a:\n"
+             "  principals:\n"
+             "    - {match: {any: true}, role: operator}\n"
+             "    - {id: a, match: {bearer_ref: {env: T}}, role: user}\n"
+             "    - {id: a, match: {bearer_ref: {env: T}}, role: agent}\n"
+             "    - {match: {bearer_ref: {env: T}}, role: user}\n"
+             "    - {match: {bearer_ref: {env: T}, any: true}, id: b, role: user}\n"
+             "    - {match: {}, role: user}\n"
+             "    - {match: {any: false}, role: boss}\n"
+             "    - {id: c}\n"
+             "    - 5\n"),
+      (Texts{
+          "3:28: a2a.principals[0].role: an `any` rule cannot grant operator: every caller would be one; "
+          "expected "
+          "user or agent",
+          "5:8: a2a.principals[2].id: is the id of another rule, on line 4",
+          "6:7: a2a.principals[3]: a bearer_ref rule misses id: what it owns is kept under it",
+          "7:8: a2a.principals[4].match: has 2 members; expected a mapping with one of bearer_ref, any",
+          "8:8: a2a.principals[5].match: has 0 members; expected a mapping with one of bearer_ref, any",
+          "9:16: a2a.principals[6].match.any: is false; expected true, or no such key",
+          "9:29: a2a.principals[6].role: is not a choice; expected one of operator, user, agent",
+          "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, any",
+          "10:7: a2a.principals[7]: misses role; expected one of operator, user, agent",
+          "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants, "
+          "rate",
+      }));
 }
 
 TEST_F(Config, WantsSomebodyWhoApprovesSignIns) {

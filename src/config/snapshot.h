@@ -38,7 +38,7 @@ struct PrincipalRule {
   std::optional<Secret> bearer;  // match.bearer_ref
   bool any = false;              // match.any
   std::vector<std::string> grants = {};
-  std::optional<Rate> rate;      // of requests; operators are exempt
+  std::optional<Rate> rate;  // of requests; operators are exempt
 };
 
 struct DeviceGrant {

@@ -142,7 +142,7 @@ class Life final {
         access_(config_, sessions_, clock_),
         facts_(card_facts(setup, url)),
         pages_(public_pages(facts_)),
-        oauth_(core_.sign_in(), config_.a2a.device_grant, without_slash(url)),
+        oauth_(core_.sign_in(), config_.a2a.device_grant, clock_, without_slash(url)),
         edges_(edges.count, clock_,
                {.core = loop_,
                 .service = core_.service(),
@@ -219,7 +219,7 @@ class Life final {
   access::Limits limits_{clock_};
   const a2a::CardFacts facts_;
   const wire::Pages pages_;
-  const wire::OAuth oauth_;
+  wire::OAuth oauth_;
   Quota streams_;
   Edges edges_;
   bool announced_ = false;  // the edges will be told of the new events

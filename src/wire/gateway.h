@@ -49,7 +49,7 @@ struct GatewayParts {
   Quota& streams;  // of all edges, by principal
   const Clock& clock;
   const Pages& pages;
-  const OAuth& oauth;
+  OAuth& oauth;
   runtime::Journal& journal;  // core thread
   a2a::Extensions declared;
   std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"

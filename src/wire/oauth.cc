@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "access/device_codes.h"
+#include "access/source.h"
 
 namespace agentd::wire {
 namespace {
@@ -24,6 +25,9 @@ constexpr std::string_view kMetadata = "/.well-known/oauth-authorization-server"
 constexpr std::string_view kGrantType = "urn:ietf:params:oauth:grant-type:device_code";
 constexpr std::size_t kFormBytes = 4'096;
 constexpr std::size_t kClientIdBytes = 64;
+constexpr std::size_t kSources = 16'384;
+constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
+constexpr Rate kPolls{.burst = 30, .per_ms = 30'000};
 
 bool is_read(std::string_view path) { return path == kPage || path == kMetadata; }
 
@@ -38,6 +42,16 @@ Response answer(int status, const Json& body) { return answer(status, dump_json(
 // RFC 6749 section 5.2: the error is for the program, its description for the person who reads its log.
 Response refuse(std::string_view error, std::string_view description) {
   return answer(400, Json{{"error", error}, {"error_description", description}});
+}
+
+// Nothing, or the refusal of a source that comes too often.
+std::optional<Response> too_often(Rates& rates, const http::Request& request, Rate rate) {
+  const std::int64_t wait_ms = rates.take(access::source_of(request.peer.address), rate);
+  if (wait_ms == 0) return std::nullopt;
+  Response response = answer(
+      429, Json{{"error", "slow_down"}, {"error_description", "too many requests come from your address: wait"}});
+  response.headers.emplace_back("Retry-After", fmt::format("{}", (wait_ms + 999) / 1'000));
+  return response;
 }
 
 std::string field(const Query& form, std::string_view name) {
@@ -86,8 +100,8 @@ Result<Query> read_form(std::string_view body) {
   return *std::move(form);
 }
 
-OAuth::OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, std::string issuer)
-    : sign_in_(sign_in), config_(config), issuer_(std::move(issuer)) {}
+OAuth::OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, const Clock& clock, std::string issuer)
+    : sign_in_(sign_in), config_(config), issuer_(std::move(issuer)), asks_(clock, kSources), polls_(clock, kSources) {}
 
 bool OAuth::has(std::string_view path) const {
   return config_.enabled && (path == kAsk || path == kToken || path == kRevoke || is_read(path));
@@ -102,16 +116,16 @@ std::optional<Response> OAuth::check_header(const http::Request& header) const {
   return refuse("invalid_request", "send the parameters as application/x-www-form-urlencoded");
 }
 
-OAuth::Handled OAuth::handle(const http::Request& request) const {
+OAuth::Handled OAuth::handle(const http::Request& request) {
   if (request.path == kMetadata) return metadata();
   if (request.path == kPage) return page(request);
   const auto form = read_form(request.body);
   if (!form) return refuse("invalid_request", form.error().message);
   if (request.path == kAsk) return ask(request, *form);
-  return request.path == kToken ? token(*form) : revoke(*form);
+  return request.path == kToken ? token(request, *form) : revoke(*form);
 }
 
-OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) const {
+OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
   const std::string client = field(form, "client_id");
   if (!is_client_id(client)) {
     return refuse("invalid_request", "client_id must be 1 to 64 letters, digits, dots, dashes or underscores");
@@ -120,11 +134,12 @@ OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) const
   if (std::ranges::find(config_.scopes, scope) == config_.scopes.end()) {
     return refuse("invalid_scope", "this scope cannot be asked for here (a2a.device_grant.scopes)");
   }
+  if (auto refused = too_often(asks_, request, kAsks)) return *std::move(refused);
   access::DeviceAsk asked{.client_id = client,
                           .scope = scope == "operator" ? Role::kOperator : Role::kUser,
                           .peer = request.peer.address,
-                          .source = request.peer.address,
-                          .network = request.peer.address};
+                          .source = access::source_of(request.peer.address),
+                          .network = access::network_of(request.peer.address)};
   return Work([this, asked = std::move(asked)]() mutable {
     const auto codes = sign_in_.ask(std::move(asked));
     const std::string page = issuer_ + std::string(kPage);
@@ -137,17 +152,18 @@ OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) const
   });
 }
 
-OAuth::Handled OAuth::token(const Query& form) const {
+OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
   const std::string grant = field(form, "grant_type");
   const std::string code = field(form, "device_code");
   const std::string client = field(form, "client_id");
   if (grant.empty()) return refuse("invalid_request", "grant_type is missing");
   if (grant != kGrantType) return refuse("unsupported_grant_type", fmt::format("there is {} alone", kGrantType));
   if (code.empty() || client.empty()) return refuse("invalid_request", "device_code and client_id are both needed");
+  if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
   return Work([this, code, client] { return polled(sign_in_.poll(code, client), config_.token_ttl_ms); });
 }
 
-OAuth::Handled OAuth::revoke(const Query& form) const {
+OAuth::Handled OAuth::revoke(const Query& form) {
   // RFC 7009 section 2.2: what is no token is answered like one that was.
   return Work([this, token = field(form, "token")] {
     sign_in_.give_up(token);

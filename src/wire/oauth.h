@@ -1,7 +1,8 @@
 // OAuth: the endpoints of device sign-in over HTTP (RFC 8628, 7009 and 8414; access.md section 4): their bytes. What they change
 // is runtime/sign_in.h.
 //
-// Immutable, shared by the edges. A request is read on its edge; what it asks of the core is given back as work for that thread.
+// Shared by the edges, thread-safe. A request is read on its edge; what it asks of the core is given back as work for that thread.
+// A source may ask 5 times and then once in 12 s, and poll 30 times and then once a second.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/rate.h"
 #include "config/snapshot.h"
 #include "http/message.h"
 #include "http/target.h"
@@ -26,26 +28,27 @@ class OAuth final {
   using Work = std::move_only_function<http::Response()>;
 
   // `issuer`: the daemon's URL without a slash at the end. The references outlive this.
-  OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, std::string issuer);
+  OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, const Clock& clock, std::string issuer);
 
   // Nothing while sign-in is off.
   [[nodiscard]] bool has(std::string_view path) const;
   // Refuses a wrong method or media type, on the header alone.
   [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
-  [[nodiscard]] std::variant<http::Response, Work> handle(const http::Request& request) const;
+  [[nodiscard]] std::variant<http::Response, Work> handle(const http::Request& request);
 
  private:
   using Handled = std::variant<http::Response, Work>;
 
-  [[nodiscard]] Handled ask(const http::Request& request, const http::Query& form) const;
-  [[nodiscard]] Handled token(const http::Query& form) const;
-  [[nodiscard]] Handled revoke(const http::Query& form) const;
+  [[nodiscard]] Handled ask(const http::Request& request, const http::Query& form);
+  [[nodiscard]] Handled token(const http::Request& request, const http::Query& form);
+  [[nodiscard]] Handled revoke(const http::Query& form);
   [[nodiscard]] http::Response metadata() const;
   [[nodiscard]] static http::Response page(const http::Request& request);
 
   runtime::SignIn& sign_in_;  // core thread
   const config::DeviceGrant& config_;
   const std::string issuer_;
+  Rates asks_, polls_;  // by source
 };
 
 }  // namespace agentd::wire

@@ -264,3 +264,18 @@ test('bad_bearer_never_falls_back', async (t) => {
   assert.equal(nothing.status, 401);
   assert.equal(nothing.headers['www-authenticate'], 'Bearer realm="agentd"');
 });
+
+test('who asks or polls too often is told to wait', async (t) => {
+  const { daemon } = await start(t);
+  const asked = await ask(daemon);
+  for (let count = 1; count < 5; ++count) await ask(daemon);
+  const refusals = [await form(daemon, '/oauth2/device_authorization', { client_id: 'test' })];
+  let answer;
+  for (let count = 0; count <= 31 && answer?.status !== 429; ++count) answer = await poll(daemon, asked);
+  refusals.push(answer);
+  for (const { status, headers, text } of refusals) {
+    assert.equal(status, 429);
+    assert.match(headers['retry-after'], /^[1-9]\d*$/);
+    assert.equal(JSON.parse(text).error, 'slow_down');
+  }
+});
