@@ -1,0 +1,194 @@
+#include "client/device_grant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/json.h"
+#include "client/rpc_error.h"
+#include "client/url.h"
+
+namespace agentd::client {
+namespace {
+
+constexpr std::string_view kDeviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code";
+constexpr std::int64_t kSlowDownS = 5;         // RFC 8628 section 3.5
+constexpr std::int64_t kDefaultIntervalS = 5;  // section 3.2
+constexpr std::int64_t kMostSeconds = 366LL * 86'400;
+constexpr std::size_t kMostToken = 4096;
+constexpr std::size_t kMostUserCode = 32;
+constexpr Deadlines kDeadlines{.silence_ms = 10'000, .total_ms = 20'000};
+
+constexpr const char* kAgain = "run 'agentd login' again";
+
+Result<HttpResponse> post_form(const std::string& url, std::string_view path, std::string form, const Stop& stop) {
+  const auto base = canonical_url(url);
+  if (!base) return std::unexpected(base.error());
+  return http_request(
+      {.url = fmt::format("{}{}", *base, path),
+       .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"Accept", "application/json"}},
+       .body = std::move(form)},
+      kDeadlines, stop);
+}
+
+Json object_of(std::string_view body) {
+  auto json = parse_json(body);
+  return json && json->is_object() ? std::move(*json) : Json::object();
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t seconds_of(const Json& object, const char* key, std::int64_t otherwise) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return otherwise;
+  return std::clamp<std::int64_t>(found->get<std::int64_t>(), 1, kMostSeconds);
+}
+
+// What goes into a header later must not end it.
+bool is_token(std::string_view text) {
+  return !text.empty() && text.size() <= kMostToken &&
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+// It stands in a command that a person is to copy.
+bool is_user_code(std::string_view text) {
+  const auto sound = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  return !text.empty() && text.size() <= kMostUserCode && text.front() != '-' && std::ranges::all_of(text, sound);
+}
+
+std::unexpected<Error> no_such_answer(std::string_view what) {
+  return fail(Code::kParse, fmt::format("the server answers without {}; is an agentd listening there?", what));
+}
+
+// An answer other than the one hoped for. `name` is the OAuth error, "" when the answer has none.
+Error refusal(const HttpResponse& response, const std::string& name) {
+  if (name == "access_denied") return {.code = Code::kPermissionDenied, .message = "the sign-in was denied"};
+  if (name == "expired_token") {
+    return {.code = Code::kInvalidRequest, .message = fmt::format("nobody approved the code in time: {}", kAgain)};
+  }
+  if (name == "invalid_grant") {
+    return {.code = Code::kInvalidRequest,
+            .message = fmt::format("the daemon does not know this sign-in any more (was it restarted?): {}", kAgain)};
+  }
+  if (!name.empty()) {
+    const std::string why = text_of(object_of(response.body), "error_description");
+    return {.code = Code::kInvalidRequest,
+            .message = fmt::format("the sign-in was refused: {}{}{}", name, why.empty() ? "" : ": ", why)};
+  }
+  if (response.head.status == 404) {
+    return {
+        .code = Code::kInvalidRequest,
+        .message =
+            "there is no sign-in: either an operator must turn it on (a2a.device_grant.enabled), or this is no agentd"};
+  }
+  return decode_http_error(response.head, response.body);
+}
+
+Result<Grant> grant_of(const HttpResponse& response) {
+  const Json answer = object_of(response.body);
+  Grant grant{.token = text_of(answer, "access_token"),
+              .scope = text_of(answer, "scope"),
+              .expires_s = seconds_of(answer, "expires_in", 0)};
+  if (!is_token(grant.token)) return no_such_answer("a token");
+  return grant;
+}
+
+// What one poll came to.
+struct Polled {
+  enum class Next : std::uint8_t { kPending, kSlowDown, kRetry, kDone };
+  Next next = Next::kDone;
+  Result<Grant> outcome = {};  // of kDone; the error of kRetry
+};
+
+Polled judge(const Result<HttpResponse>& response) {
+  using enum Polled::Next;
+  Error error;
+  if (!response) {
+    error = response.error();
+  } else if (response->head.status == 200) {
+    return {.next = kDone, .outcome = grant_of(*response)};
+  } else {
+    const std::string name = text_of(object_of(response->body), "error");
+    if (name == "authorization_pending") return {.next = kPending};
+    if (name == "slow_down") return {.next = kSlowDown};
+    error = refusal(*response, name);
+  }
+  const bool passing =
+      error.code == Code::kUnavailable || error.code == Code::kTimeout || error.code == Code::kRateLimited;
+  return {.next = passing ? kRetry : kDone, .outcome = std::unexpected(std::move(error))};
+}
+
+}  // namespace
+
+DeviceGrant::DeviceGrant(std::string url, std::string client_id, const Stop& stop, const Clock& clock, GrantSeams seams)
+    : url_(std::move(url)), client_id_(std::move(client_id)), stop_(stop), clock_(clock), seams_(std::move(seams)) {}
+
+Result<DeviceCode> DeviceGrant::ask(const std::string& scope) const {
+  const auto response =
+      post_form(url_, "/oauth2/device_authorization", form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
+  if (!response) return std::unexpected(response.error());
+  const Json answer = object_of(response->body);
+  if (response->head.status != 200) {
+    Error error = refusal(*response, text_of(answer, "error"));
+    if (error.code == Code::kRateLimited) {
+      error.message = fmt::format("too many sign-ins were begun: try again in {} s",
+                                  std::max<std::int64_t>(retry_after_ms(error) / 1000, 1));
+    }
+    return std::unexpected(std::move(error));
+  }
+  DeviceCode code{.device_code = text_of(answer, "device_code"),
+                  .user_code = text_of(answer, "user_code"),
+                  .verification_uri = text_of(answer, "verification_uri"),
+                  .expires_s = seconds_of(answer, "expires_in", 0),
+                  .interval_s = seconds_of(answer, "interval", kDefaultIntervalS)};
+  if (code.device_code.empty() || !is_user_code(code.user_code) || code.expires_s == 0) return no_such_answer("a code");
+  return code;
+}
+
+Result<Grant> DeviceGrant::wait(const DeviceCode& code, const Retry& retry) const {
+  using enum Polled::Next;
+  const std::int64_t until_ms = clock_.mono_ms() + code.expires_s * 1000;
+  std::int64_t interval_ms = code.interval_s * 1000;
+  std::int64_t more_ms = 0;  // after what passes
+  Backoff backoff(seams_.random);
+  while (clock_.mono_ms() < until_ms) {
+    pause(interval_ms + more_ms);
+    if (stop_.requested()) return fail(Code::kTimeout, "interrupted");
+    Polled polled = judge(post_form(
+        url_, "/oauth2/token",
+        form_of({{"grant_type", kDeviceCodeGrant}, {"device_code", code.device_code}, {"client_id", client_id_}}),
+        stop_));
+    if (stop_.requested() && !polled.outcome) return fail(Code::kTimeout, "interrupted");
+    if (polled.next == kDone) return std::move(polled.outcome);
+    more_ms = 0;
+    if (polled.next == kRetry) {
+      more_ms = std::max(backoff.next_ms(), retry_after_ms(polled.outcome.error()));
+      retry(polled.outcome.error().message, interval_ms + more_ms);
+      continue;
+    }
+    backoff.reset();
+    if (polled.next == kSlowDown) interval_ms += kSlowDownS * 1000;
+  }
+  return fail(Code::kInvalidRequest, fmt::format("nobody approved the code in time: {}", kAgain));
+}
+
+void DeviceGrant::pause(std::int64_t ms) const {
+  if (seams_.pause) {
+    seams_.pause(ms);
+  } else {
+    [[maybe_unused]] const bool stopped = stop_.wait_ms(ms);
+  }
+}
+
+Status revoke_token(const std::string& url, const std::string& token, const Stop& stop) {
+  const auto response = post_form(url, "/oauth2/revoke", form_of({{"token", token}}), stop);
+  if (!response) return std::unexpected(response.error());
+  if (response->head.status != 200) return std::unexpected(decode_http_error(response->head, response->body));
+  return {};
+}
+
+}  // namespace agentd::client

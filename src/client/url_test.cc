@@ -1,0 +1,38 @@
+#include "client/url.h"
+
+#include <gtest/gtest.h>
+
+namespace agentd::client {
+namespace {
+
+TEST(Url, OneDaemonHasOneSpelling) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"http://127.0.0.1:8420", "http://127.0.0.1:8420"},
+      {"http://127.0.0.1:8420/", "http://127.0.0.1:8420"},
+      {"127.0.0.1:8420", "http://127.0.0.1:8420"},
+      {"HTTPS://Agent.Example:443/A/?q=1#f", "https://agent.example/A"},
+      {"https://user:word@agent.example", "https://agent.example"},
+      {"http://agent.example:443", "http://agent.example:443"},
+      {"http://[::1]:8420", "http://[::1]:8420"},
+  };
+  for (const auto& [given, expected] : cases) {
+    const auto url = canonical_url(given);
+    ASSERT_TRUE(url) << given;
+    EXPECT_EQ(*url, expected) << given;
+  }
+}
+
+TEST(Url, WhatIsNoneIsNamed) {
+  for (const char* bad : {"", "unix:///run/agentd.sock", "file:///etc/passwd", "http://", "http://h:99999"}) {
+    const auto url = canonical_url(bad);
+    ASSERT_FALSE(url) << bad;
+    EXPECT_EQ(url.error().code, Code::kConfig);
+  }
+}
+
+TEST(Url, AFormIsEscaped) {
+  EXPECT_EQ(form_of({{"a", "x&y=z /+é"}, {"b", ""}, {"c", "A-z_0.9~"}}), "a=x%26y%3Dz%20%2F%2B%C3%A9&b=&c=A-z_0.9~");
+}
+
+}  // namespace
+}  // namespace agentd::client
