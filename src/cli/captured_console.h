@@ -13,8 +13,13 @@ namespace agentd::cli {
 
 class CapturedConsole final {
  public:
-  CapturedConsole()
-      : out_fd_(::memfd_create("out", 0)), err_fd_(::memfd_create("err", 0)), out_(out_fd_), err_(err_fd_) {}
+  // Without a file there are no credentials, and none can be kept.
+  explicit CapturedConsole(std::string credentials = {})
+      : out_fd_(::memfd_create("out", 0)),
+        err_fd_(::memfd_create("err", 0)),
+        out_(out_fd_),
+        err_(err_fd_),
+        credentials_(std::move(credentials)) {}
   ~CapturedConsole() {
     ::close(out_fd_);
     ::close(err_fd_);
@@ -22,7 +27,7 @@ class CapturedConsole final {
   CapturedConsole(const CapturedConsole&) = delete;
   CapturedConsole& operator=(const CapturedConsole&) = delete;
 
-  [[nodiscard]] Console console() { return {.out = out_, .err = err_, .stop = stop_}; }
+  [[nodiscard]] Console console() { return {.out = out_, .err = err_, .stop = stop_, .credentials = credentials_}; }
   [[nodiscard]] client::Stop& stop() { return stop_; }
   [[nodiscard]] std::string out() const { return content(out_fd_); }
   [[nodiscard]] std::string err() const { return content(err_fd_); }
@@ -42,6 +47,7 @@ class CapturedConsole final {
   Output out_;
   Output err_;
   client::Stop stop_;
+  client::Credentials credentials_;
 };
 
 }  // namespace agentd::cli

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/demo.h"
 #include "cli/exit.h"
@@ -36,6 +37,12 @@ class Dispatch final {
   int operator()(const EventsOptions& options) {
     return with_console([&](Console console) { return run_events(options, console); });
   }
+  int operator()(const LoginOptions& options) {
+    return with_console([&](Console console) { return run_login(options, console, SystemClock()); });
+  }
+  int operator()(const LogoutOptions& options) {
+    return with_console([&](Console console) { return run_logout(options, console); });
+  }
   int operator()(const DemoOptions& options) {
     return with_console([&](Console console) { return run_demo(options, console, "/proc/self/exe"); });
   }
@@ -45,12 +52,13 @@ class Dispatch final {
   int with_console(const Command& command) {
     client::Stop stop;
     const Interrupts interrupts(stop);
-    return command(Console{.out = out_, .err = err_, .stop = stop});
+    return command(Console{.out = out_, .err = err_, .stop = stop, .credentials = credentials_});
   }
 
   const Commands& commands_;
   Output out_{STDOUT_FILENO};
   Output err_{STDERR_FILENO};
+  client::Credentials credentials_{client::credentials_path()};
 };
 
 }  // namespace

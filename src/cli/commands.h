@@ -4,6 +4,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "client/device_grant.h"
 
 namespace agentd::cli {
 
@@ -11,5 +12,8 @@ namespace agentd::cli {
 [[nodiscard]] int run_tasks(const TasksOptions& options, Console console);
 [[nodiscard]] int run_task(const TaskOptions& options, Console console);
 [[nodiscard]] int run_events(const EventsOptions& options, Console console);
+[[nodiscard]] int run_login(const LoginOptions& options, Console console, const Clock& clock,
+                            client::GrantSeams seams = {});
+[[nodiscard]] int run_logout(const LogoutOptions& options, Console console);
 
 }  // namespace agentd::cli

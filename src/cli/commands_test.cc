@@ -225,7 +225,9 @@ TEST(Events, AReaderThatHasGoneEndsItQuietly) {
   Output out(ends[1]);
   CapturedConsole captured;
   const Interrupts interrupts(captured.stop());  // SIGPIPE is ignored
-  EXPECT_EQ(run_events({.url = server.url()}, {.out = out, .err = captured.console().err, .stop = captured.stop()}),
+  Console console = captured.console();
+  EXPECT_EQ(run_events({.url = server.url()},
+                       {.out = out, .err = console.err, .stop = console.stop, .credentials = console.credentials}),
             kOk);
   ::close(ends[1]);
 }

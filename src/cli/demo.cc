@@ -101,7 +101,7 @@ class Demo final {
                                      .environment = {{"AGENTD_A2A_LISTEN", "http://127.0.0.1:0"},
                                                      {"AGENTD_STORE_PATH", folder_ + "/state"},
                                                      {"AGENTD_LOG_FORMAT", "json"}}});
-    if (!child) return report(child.error(), "", console_);
+    if (!child) return report(child.error(), {}, console_);
     const int code = run_with(**child);
     if (!(*child)->stop()) note("the daemon did not stop by itself and was killed");
     return code;
@@ -186,8 +186,8 @@ int run_demo(const DemoOptions& options, Console console, const std::string& pro
                                  one_line(subject.string())));
   }
   auto folder = TemporaryFolder::make();
-  if (!folder) return report(folder.error(), "", console);
-  if (const auto written = write_examples(folder->path()); !written) return report(written.error(), "", console);
+  if (!folder) return report(folder.error(), {}, console);
+  if (const auto written = write_examples(folder->path()); !written) return report(written.error(), {}, console);
   const int code = Demo(options, console, subject.string(), folder->path()).run(program);
   if (options.keep) {
     console.err.line(fmt::format("agentd: kept {0}: agentd serve -c {0}/agentd.yaml", folder->path()));

@@ -42,7 +42,7 @@ class FeedLog final {
                                  .params = {{"pageSize", kReadAgain}, {"historyLength", 1}},
                                  .deadlines = {.silence_ms = kReadAgainMs, .total_ms = kReadAgainMs}});
     if (!list) {
-      console_.err.text(explain(list.error(), options_.url));
+      console_.err.text(explain(list.error(), rpc_.endpoint()));
       return;
     }
     show_state(member(*list, "tasks"));
@@ -90,7 +90,9 @@ class FeedLog final {
 }  // namespace
 
 int run_events(const EventsOptions& options, Console console) {
-  const client::Rpc rpc(client::endpoint_of(options.url), console.stop);
+  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  if (!endpoint) return report(endpoint.error(), {}, console);
+  const client::Rpc rpc(*endpoint, console.stop);
   const SystemClock clock;
   FeedLog log(options, console, rpc);
   const client::FeedSink sink{.frame = [&](const Json& frame) { log.frame(frame); },
@@ -98,10 +100,9 @@ int run_events(const EventsOptions& options, Console console) {
                               .retry = [&](std::string_view why, std::int64_t ms) { log.retry(why, ms); }};
   client::FeedReader reader(rpc, console.stop, clock, {.from = options.from}, sink);
   const auto end = reader.run();
-  if (!end) return report(end.error(), options.url, console);
+  if (!end) return report(end.error(), *endpoint, console);
   if (*end == client::FeedEnd::kRevoked) {
-    console.err.line("agentd: the session was revoked; sign in again and set AGENTD_TOKEN");
-    return kRefused;
+    return report({.code = Code::kUnauthenticated, .message = "the session was revoked"}, *endpoint, console);
   }
   return kOk;
 }

@@ -17,7 +17,8 @@ Exit exit_of(const Error& error) {
   }
 }
 
-std::string explain(const Error& error, const std::string& url) {
+std::string explain(const Error& error, const client::Endpoint& endpoint) {
+  const std::string url = one_line(endpoint.url);
   std::string text;
   switch (error.code) {
     case Code::kUnavailable:
@@ -28,11 +29,14 @@ std::string explain(const Error& error, const std::string& url) {
       break;
     case Code::kTimeout: text = fmt::format("agentd: the daemon does not answer: {}\n", one_line(error.message)); break;
     case Code::kUnauthenticated:
-      text = fmt::format("agentd: {} does not know you: {}\n  set AGENTD_TOKEN to a token that it accepts\n",
-                         one_line(url), one_line(error.message));
+      text = endpoint.stored ? fmt::format("agentd: signed out: run agentd login --url {}\n", url)
+                             : fmt::format(
+                                   "agentd: {} does not know you: {}\n"
+                                   "  run 'agentd login', or set AGENTD_TOKEN to a token that it accepts\n",
+                                   url, one_line(error.message));
       break;
     case Code::kPermissionDenied:
-      text = fmt::format("agentd: {} does not allow it: {}\n", one_line(url), one_line(error.message));
+      text = fmt::format("agentd: {} does not allow it: {}\n", url, one_line(error.message));
       break;
     default: text = fmt::format("agentd: {}\n", one_line(error.message)); break;
   }
@@ -42,9 +46,9 @@ std::string explain(const Error& error, const std::string& url) {
   return text;
 }
 
-Exit report(const Error& error, const std::string& url, Console console) {
+Exit report(const Error& error, const client::Endpoint& endpoint, Console console) {
   if (console.stop.requested()) return kInterrupted;
-  console.err.text(explain(error, url));
+  console.err.text(explain(error, endpoint));
   return exit_of(error);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cli/output.h"
+#include "client/rpc.h"
 
 namespace agentd::cli {
 
@@ -20,10 +21,10 @@ enum Exit : int {
 
 [[nodiscard]] Exit exit_of(const Error& error);
 
-// The lines for stderr: what is wrong, the violations one per line, and what to do about it.
-[[nodiscard]] std::string explain(const Error& error, const std::string& url);
+// The lines for stderr: what is wrong, the violations one per line, and what to do about it. Nothing of the token.
+[[nodiscard]] std::string explain(const Error& error, const client::Endpoint& endpoint);
 
 // Writes explain() to the console's stderr and gives exit_of(); kInterrupted without a word after Ctrl-C.
-[[nodiscard]] Exit report(const Error& error, const std::string& url, Console console);
+[[nodiscard]] Exit report(const Error& error, const client::Endpoint& endpoint, Console console);
 
 }  // namespace agentd::cli

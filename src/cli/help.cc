@@ -10,6 +10,8 @@ const Help kTopHelp{.about = "Runs an AI agent, and lets everyone who may see it
   send      Send a message or run a workflow, and wait for the answer
   tasks     List tasks, show one, cancel one
   events    Follow everything that happens, live
+  login     Sign in to a daemon, with a code that an operator approves
+  logout    Sign out again
   demo      See it work on a folder of yours, in a few seconds
 
 Exit codes:
@@ -23,8 +25,8 @@ Exit codes:
 
 Environment:
   AGENTD_CONFIG  the configuration file of serve and check
-  AGENTD_URL     the daemon that send, tasks and events talk to
-  AGENTD_TOKEN   the bearer token that they send
+  AGENTD_URL     the daemon that all but serve, check and demo talk to
+  AGENTD_TOKEN   the bearer token that they send, in place of that of 'agentd login'
   NO_COLOR       no colours)"};
 
 const Help kServeHelp{.about = "Runs the daemon in the foreground until SIGTERM or Ctrl-C.",
@@ -72,6 +74,19 @@ const Help kEventsHelp{
   agentd events
   agentd events --kinds task,run
   agentd events --json | jq 'select(.event.kind == "audit")')"};
+
+const Help kLoginHelp{
+    .about =
+        "Signs in to a daemon: shows a code, waits until an operator has approved it, and keeps the token in "
+        "~/.config/agentd/credentials.json for the other commands.",
+    .usage = "login [OPTIONS]",
+    .examples = R"(Examples:
+  agentd login
+  agentd login --url https://agent.example --scope operator)"};
+
+const Help kLogoutHelp{.about = "Ends the session of 'agentd login' and forgets its token.",
+                       .usage = "logout [--url URL]",
+                       .examples = {}};
 
 const Help kDemoHelp{.about =
                          "Starts a daemon of its own in a temporary folder, runs a workflow that reports on "

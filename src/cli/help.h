@@ -19,6 +19,8 @@ extern const Help kTasksHelp;
 extern const Help kTasksShowHelp;
 extern const Help kTasksCancelHelp;
 extern const Help kEventsHelp;
+extern const Help kLoginHelp;
+extern const Help kLogoutHelp;
 extern const Help kDemoHelp;
 
 }  // namespace agentd::cli

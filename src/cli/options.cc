@@ -9,6 +9,7 @@
 #include <charconv>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "base/document.h"
 #include "base/time_text.h"
@@ -106,6 +107,14 @@ void add_url(Grammar& grammar, std::string& url) {
       ->envname("AGENTD_URL");
 }
 
+// The daemon, and who one is there.
+void add_daemon(Grammar& grammar, std::string& url, std::string& token) {
+  add_url(grammar, url);
+  grammar.app()
+      .add_option("--token", token, "The bearer token (default AGENTD_TOKEN, else that of 'agentd login')")
+      ->envname("AGENTD_TOKEN");
+}
+
 void add_config(Grammar& grammar, std::string& file) {
   grammar.app()
       .add_option("-c,--config", file, "The configuration file, YAML or JSON (default AGENTD_CONFIG)")
@@ -150,7 +159,7 @@ Parsed parse_send(Words words) {
   bool no_wait = false;
   Grammar grammar("send", kSendHelp);
   auto& app = grammar.app();
-  add_url(grammar, options.url);
+  add_daemon(grammar, options.url, options.token);
   app.add_option("--context", options.context, "The conversation (default root)");
   app.add_option("--task", options.task, "Answer or add to this task");
   app.add_option("--workflow", options.workflow, "Run this workflow instead of asking the agent");
@@ -198,9 +207,8 @@ Parsed parse_one_task(TaskOptions::Verb verb, Words words) {
   const bool show = verb == TaskOptions::Verb::kShow;
   const std::string command = show ? "tasks show" : "tasks cancel";
   Grammar grammar(command, show ? kTasksShowHelp : kTasksCancelHelp);
-  add_url(grammar, options.url);
+  add_daemon(grammar, options.url, options.token);
   grammar.app().add_flag("--json", options.json, "The task as JSON");
-  words.erase(words.begin());
   auto parsed = grammar.parse(std::move(words), 0, 1);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
   auto& rest = std::get<Words>(parsed);
@@ -209,17 +217,14 @@ Parsed parse_one_task(TaskOptions::Verb verb, Words words) {
   return options;
 }
 
-Parsed parse_tasks(Words words) {
-  if (!words.empty() && words[0] == "show") return parse_one_task(TaskOptions::Verb::kShow, std::move(words));
-  if (!words.empty() && words[0] == "cancel") return parse_one_task(TaskOptions::Verb::kCancel, std::move(words));
-  if (!words.empty() && !words[0].starts_with('-')) {
-    return fault("tasks",
-                 fmt::format("no command 'tasks {}'{}", one_line(words[0]), suggestion(words[0], {"show", "cancel"})));
-  }
+Parsed parse_show(Words words) { return parse_one_task(TaskOptions::Verb::kShow, std::move(words)); }
+Parsed parse_cancel(Words words) { return parse_one_task(TaskOptions::Verb::kCancel, std::move(words)); }
+
+Parsed parse_tasks_list(Words words) {
   TasksOptions options;
   std::string state;
   Grammar grammar("tasks", kTasksHelp);
-  add_url(grammar, options.url);
+  add_daemon(grammar, options.url, options.token);
   grammar.app().add_option("--state", state, "Only tasks in this state: working, input-required, …");
   grammar.app().add_option("--context", options.context, "Only tasks of this conversation");
   grammar.app().add_option("--limit", options.limit, "At most so many, newest first (default 50)");
@@ -248,7 +253,7 @@ Parsed parse_events(Words words) {
   EventsOptions options;
   std::string kinds;
   Grammar grammar("events", kEventsHelp);
-  add_url(grammar, options.url);
+  add_daemon(grammar, options.url, options.token);
   grammar.app().add_option("--from", options.from,
                            "Resume after this sequence number (default: all that the ring holds)");
   grammar.app().add_option("--kinds", kinds, "Only these kinds of events: task,run,…");
@@ -261,6 +266,34 @@ Parsed parse_events(Words words) {
     if (std::ranges::find(known, kind) != known.end()) continue;
     return fault("events", fmt::format("no kind '{}'{}", one_line(kind), suggestion(kind, known)));
   }
+  return options;
+}
+
+// What is wrong with a scope, or nothing.
+std::optional<Said> scope_fault(std::string_view command, const std::string& scope) {
+  if (scope.empty() || scope == "user" || scope == "operator") return std::nullopt;
+  return fault(command, fmt::format("no scope '{}': it is user or operator", one_line(scope)));
+}
+
+Parsed parse_login(Words words) {
+  LoginOptions options;
+  Grammar grammar("login", kLoginHelp);
+  add_url(grammar, options.url);
+  grammar.app().add_option("--scope", options.scope, "What to ask for: user (default) or operator");
+  grammar.app().add_option("--client-id", options.client_id,
+                           "What to be called until it is approved (default agentd-cli)");
+  auto parsed = grammar.parse(std::move(words), 0, 0);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  if (auto wrong = scope_fault("login", options.scope)) return *wrong;
+  return options;
+}
+
+Parsed parse_logout(Words words) {
+  LogoutOptions options;
+  Grammar grammar("logout", kLogoutHelp);
+  add_url(grammar, options.url);
+  auto parsed = grammar.parse(std::move(words), 0, 0);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
   return options;
 }
 
@@ -280,8 +313,29 @@ struct CommandRow {
   const char* name;
   Parsed (*parse)(Words words);
 };
-constexpr CommandRow kCommands[] = {{"serve", parse_serve}, {"check", parse_check},   {"send", parse_send},
-                                    {"tasks", parse_tasks}, {"events", parse_events}, {"demo", parse_demo}};
+
+// The row that the first word names, which is taken away. `command` is what it stands behind.
+Parsed parse_by(std::span<const CommandRow> rows, std::string_view command, Words words) {
+  const std::string name = std::move(words[0]);
+  words.erase(words.begin());
+  if (const auto row = std::ranges::find(rows, name, &CommandRow::name); row != rows.end())
+    return row->parse(std::move(words));
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return fault(command, fmt::format("no command '{}{}{}'{}", command, command.empty() ? "" : " ", one_line(name),
+                                    suggestion(name, names)));
+}
+
+bool has_verb(const Words& words) { return !words.empty() && !words[0].starts_with('-'); }
+
+Parsed parse_tasks(Words words) {
+  static constexpr CommandRow kVerbs[] = {{"show", parse_show}, {"cancel", parse_cancel}};
+  return has_verb(words) ? parse_by(kVerbs, "tasks", std::move(words)) : parse_tasks_list(std::move(words));
+}
+
+constexpr CommandRow kCommands[] = {{"serve", parse_serve},   {"check", parse_check},   {"send", parse_send},
+                                    {"tasks", parse_tasks},   {"events", parse_events}, {"login", parse_login},
+                                    {"logout", parse_logout}, {"demo", parse_demo}};
 
 // `agentd` with an option in place of a command.
 Parsed parse_top(Words words) {
@@ -309,15 +363,8 @@ Parsed parse_top(Words words) {
 
 Parsed parse_command_line(std::vector<std::string> words) {
   if (words.empty() || words[0].starts_with('-')) return parse_top(std::move(words));
-  const std::string name = std::move(words[0]);
-  words.erase(words.begin());
-  if (name == "help") return parse_top({"--help"});
-  if (const auto* row = std::ranges::find(kCommands, name, &CommandRow::name); row != std::end(kCommands)) {
-    return row->parse(std::move(words));
-  }
-  std::vector<std::string> names;
-  for (const auto& row : kCommands) names.emplace_back(row.name);
-  return fault("", fmt::format("no command '{}'{}", one_line(name), suggestion(name, names)));
+  if (words[0] == "help") return parse_top({"--help"});
+  return parse_by(kCommands, "", std::move(words));
 }
 
 }  // namespace agentd::cli

@@ -28,6 +28,7 @@ struct ConfigSchemaOptions {};
 // One `--input`: `name=text`, or `name:=json`.
 struct SendOptions {
   std::string url = {};
+  std::string token = {};    // empty = the one that is kept for the URL
   std::string context = {};  // empty = `root`, or the task's own when a task is named
   std::string task = {};
   std::string text = {};  // "-" = stdin
@@ -42,6 +43,7 @@ struct SendOptions {
 
 struct TasksOptions {
   std::string url = {};
+  std::string token = {};
   std::string state = {};  // TASK_STATE_…, or empty
   std::string context = {};
   std::size_t limit = 50;
@@ -52,15 +54,27 @@ struct TaskOptions {
   enum class Verb : std::uint8_t { kShow, kCancel };
   Verb verb = Verb::kShow;
   std::string url = {};
+  std::string token = {};
   std::string id = {};
   bool json = false;
 };
 
 struct EventsOptions {
   std::string url = {};
+  std::string token = {};
   std::uint64_t from = 0;
   std::vector<std::string> kinds = {};  // empty = all
   bool json = false;
+};
+
+struct LoginOptions {
+  std::string url = {};
+  std::string scope = "user";  // or operator
+  std::string client_id = "agentd-cli";
+};
+
+struct LogoutOptions {
+  std::string url = {};
 };
 
 struct DemoOptions {
@@ -76,7 +90,7 @@ struct Said {
 };
 
 using Parsed = std::variant<Said, ServeOptions, CheckOptions, ExtensionSchemaOptions, ConfigSchemaOptions, SendOptions,
-                            TasksOptions, TaskOptions, EventsOptions, DemoOptions>;
+                            TasksOptions, TaskOptions, EventsOptions, LoginOptions, LogoutOptions, DemoOptions>;
 
 // `words` is the command line without the program's name.
 [[nodiscard]] Parsed parse_command_line(std::vector<std::string> words);

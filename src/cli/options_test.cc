@@ -63,6 +63,14 @@ TEST(Options, StatesAreTakenInAnySpelling) {
   EXPECT_EQ(parsed<TaskOptions>({"tasks", "show", "t1"}).id, "t1");
 }
 
+TEST(Options, SignInAndOut) {
+  const auto login = parsed<LoginOptions>({"login"});
+  EXPECT_EQ(login.scope + " " + login.client_id, "user agentd-cli");
+  EXPECT_EQ(parsed<LoginOptions>({"login", "--scope", "operator", "--url", "http://h"}).scope, "operator");
+  EXPECT_EQ(parsed<LogoutOptions>({"logout", "--url", "http://h"}).url, "http://h");
+  EXPECT_EQ(parsed<TasksOptions>({"tasks", "--token", "t"}).token, "t");
+}
+
 TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"evnts"}, "no command 'evnts'; did you mean 'events'?"},
@@ -78,6 +86,7 @@ TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {
       {{"send", "--input", "a=1", "x"}, "--input goes with --workflow"},
       {{"send", "--timeout", "soon", "x"}, "is not a duration"},
       {{"tasks", "--limit", "many"}, "many"},
+      {{"login", "--scope", "admin"}, "no scope 'admin'"},
       {{"x\x1b[2J"}, "no command 'x\\x1b[2J'"},
   };
   for (const auto& [words, expected] : cases) {
@@ -94,7 +103,7 @@ TEST(Options, HelpNamesCommandsAndExitCodes) {
   for (const char* word : {"serve", "send", "demo", "Exit codes", "AGENTD_URL", "--extension-schema"}) {
     EXPECT_NE(help.text.find(word), std::string::npos) << word;
   }
-  for (const char* command : {"serve", "check", "send", "tasks", "events", "demo"}) {
+  for (const char* command : {"serve", "check", "send", "tasks", "events", "login", "logout", "demo"}) {
     EXPECT_EQ(said({command, "--help"}).exit, kOk);
     EXPECT_TRUE(said({command, "--help"}).text.find(std::string("Usage: agentd ") + command) != std::string::npos)
         << command;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/render.h"
+#include "client/credentials.h"
 #include "client/stop.h"
 
 namespace agentd::cli {
@@ -24,11 +25,12 @@ class Output final {
   bool broken_ = false;
 };
 
-// What a command talks to its user with. `stop` is requested by Ctrl-C.
+// What a command has of its user. `stop` is requested by Ctrl-C.
 struct Console {
   Output& out;
   Output& err;
   client::Stop& stop;
+  const client::Credentials& credentials;
 };
 
 }  // namespace agentd::cli

@@ -42,10 +42,10 @@ Result<std::string> read_stdin(const client::Stop& stop) {
 // One message and its task, followed to its end over cuts of the connection.
 class Sending final {
  public:
-  Sending(const SendOptions& options, Console console)
+  Sending(const SendOptions& options, const client::Endpoint& endpoint, Console console)
       : options_(options),
         console_(console),
-        rpc_(client::endpoint_of(options.url), console.stop),
+        rpc_(endpoint, console.stop),
         until_ms_(clock_.mono_ms() + options.timeout_ms) {}
 
   Status run(Json params) {
@@ -62,7 +62,7 @@ class Sending final {
     show(answer_.finish());
     if (!options_.out.empty()) {
       const auto paths = write_artifacts(answer_.artifacts(), options_.out);
-      if (!paths) return report(paths.error(), options_.url, console_);
+      if (!paths) return report(paths.error(), rpc_.endpoint(), console_);
       for (const auto& path : *paths) note("wrote " + path);
     }
     if (!options_.wait && !options_.json && !answer_.task_id().empty()) console_.out.line(one_line(answer_.task_id()));
@@ -159,14 +159,16 @@ class Sending final {
 
 int run_send(const SendOptions& options, Console console) {
   const auto text = options.text == "-" ? read_stdin(console.stop) : Result<std::string>(options.text);
-  if (!text) return report(text.error(), options.url, console);
+  if (!text) return report(text.error(), {}, console);
   auto params = send_params(options, *text);
-  if (!params) return report(params.error(), options.url, console);
-  Sending sending(options, console);
+  if (!params) return report(params.error(), {}, console);
+  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  if (!endpoint) return report(endpoint.error(), {}, console);
+  Sending sending(options, *endpoint, console);
   const auto sent = sending.run(std::move(*params));
   if (sent) return sending.finish();
   sending.say_where_it_is();
-  return report(sent.error(), options.url, console);
+  return report(sent.error(), *endpoint, console);
 }
 
 }  // namespace agentd::cli

@@ -43,9 +43,10 @@ Result<std::vector<Json>> list_tasks(const client::Rpc& rpc, const TasksOptions&
 }  // namespace
 
 int run_tasks(const TasksOptions& options, Console console) {
-  const client::Rpc rpc(client::endpoint_of(options.url), console.stop);
-  const auto tasks = list_tasks(rpc, options);
-  if (!tasks) return report(tasks.error(), options.url, console);
+  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  if (!endpoint) return report(endpoint.error(), {}, console);
+  const auto tasks = list_tasks(client::Rpc(*endpoint, console.stop), options);
+  if (!tasks) return report(tasks.error(), *endpoint, console);
   if (options.json) {
     for (const auto& task : *tasks) console.out.line(dump_json(task));
   } else {
@@ -56,11 +57,13 @@ int run_tasks(const TasksOptions& options, Console console) {
 
 int run_task(const TaskOptions& options, Console console) {
   const bool cancel = options.verb == TaskOptions::Verb::kCancel;
-  const client::Rpc rpc(client::endpoint_of(options.url), console.stop);
+  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  if (!endpoint) return report(endpoint.error(), {}, console);
+  const client::Rpc rpc(*endpoint, console.stop);
   const auto task = rpc.call({.method = cancel ? "CancelTask" : "GetTask",
                               .params = {{"id", options.id}},
                               .extensions = {client::kAnnotationsUri}});
-  if (!task) return report(task.error(), options.url, console);
+  if (!task) return report(task.error(), *endpoint, console);
   if (options.json) {
     console.out.line(dump_json(*task));
   } else if (cancel) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-
 #include "client/rpc_error.h"
 #include "client/sse.h"
 
@@ -90,11 +88,6 @@ class StreamAnswer final {
 };
 
 }  // namespace
-
-Endpoint endpoint_of(std::string url) {
-  const char* token = std::getenv("AGENTD_TOKEN");
-  return {.url = std::move(url), .token = token != nullptr ? token : ""};
-}
 
 HttpRequest Rpc::request_for(const Call& call, std::string_view accept) const {
   HttpRequest request{

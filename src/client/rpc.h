@@ -24,10 +24,8 @@ inline constexpr std::string_view kAnnotationsUri = "https://agentd.dev/a2a/ext/
 struct Endpoint {
   std::string url;
   std::string token = {};  // empty = none
+  bool stored = false;     // the token is one that `agentd login` kept (credentials.h)
 };
-
-// `url` with the token of the environment variable AGENTD_TOKEN.
-[[nodiscard]] Endpoint endpoint_of(std::string url);
 
 struct Call {
   std::string method;
@@ -51,7 +49,7 @@ class Rpc final {
   // A streaming method. An answer that is plain JSON is one result (or the error).
   [[nodiscard]] Result<StreamEnd> stream(const Call& call, const RpcSink& sink) const;
 
-  [[nodiscard]] const std::string& url() const { return endpoint_.url; }
+  [[nodiscard]] const Endpoint& endpoint() const { return endpoint_; }
 
  private:
   [[nodiscard]] HttpRequest request_for(const Call& call, std::string_view accept) const;

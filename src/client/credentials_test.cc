@@ -1,0 +1,163 @@
+#include "client/credentials.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace agentd::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CredentialsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string path = testing::TempDir() + "agentd-credentials-test-XXXXXX";
+    ASSERT_NE(::mkdtemp(path.data()), nullptr);
+    root_ = path;
+    file_ = root_ / "config" / "agentd" / "credentials.json";
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  static mode_t mode(const fs::path& path) {
+    struct stat about{};
+    EXPECT_EQ(::stat(path.c_str(), &about), 0) << path;
+    return about.st_mode & 07777U;
+  }
+  std::string content() const {
+    std::ifstream in(file_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write(std::string_view text) const { std::ofstream(file_) << text; }
+
+  fs::path root_;
+  fs::path file_;
+};
+
+TEST_F(CredentialsTest, EachDaemonHasItsOwnTokenHoweverItsUrlIsSpelt) {
+  const Credentials credentials(file_);
+  EXPECT_EQ(credentials.find("http://a"), "") << "there is no file yet";
+  ASSERT_TRUE(credentials.keep("http://A:80/", "one"));
+  ASSERT_TRUE(credentials.keep("https://a", "two"));
+  EXPECT_EQ(credentials.find("http://a"), "one");
+  EXPECT_EQ(credentials.find("https://a/"), "two");
+  EXPECT_EQ(credentials.find("http://a:81"), "");
+  ASSERT_TRUE(credentials.forget("http://a"));
+  EXPECT_EQ(credentials.find("http://a"), "");
+  EXPECT_EQ(content(), "{\"https://a\":{\"access_token\":\"two\"}}\n");
+}
+
+TEST_F(CredentialsTest, OnlyTheUserMayReadThem) {
+  const mode_t before = ::umask(0);
+  EXPECT_TRUE(Credentials(file_).keep("http://a", "one"));
+  ::umask(before);
+  EXPECT_EQ(mode(file_), 0600U);
+  EXPECT_EQ(mode(file_.parent_path()), 0700U);
+
+  fs::permissions(file_.parent_path(), fs::perms(0755));
+  EXPECT_TRUE(Credentials(file_).keep("http://a", "two"));
+  EXPECT_EQ(mode(file_.parent_path()), 0700U) << "a folder that was there is closed";
+}
+
+TEST_F(CredentialsTest, AFileThatOthersMayReadIsRefusedAndLeftAlone) {
+  const Credentials credentials(file_);
+  ASSERT_TRUE(credentials.keep("http://a", "s3cret"));
+  for (const unsigned open : {0640U, 0604U, 0620U}) {
+    fs::permissions(file_, fs::perms(open));
+    const std::string before = content();
+    const auto found = credentials.find("http://a");
+    for (const Status& status : {found ? Status() : Status(std::unexpected(found.error())),
+                                 credentials.keep("http://b", "two"), credentials.forget("http://a")}) {
+      ASSERT_FALSE(status);
+      EXPECT_EQ(status.error().code, Code::kConfig);
+      EXPECT_NE(status.error().message.find("chmod 600 " + file_.string()), std::string::npos);
+      EXPECT_EQ(status.error().message.find("s3cret"), std::string::npos);
+    }
+    EXPECT_EQ(content(), before);
+  }
+}
+
+TEST_F(CredentialsTest, AFileOfSomethingElseIsNotWrittenOver) {
+  const Credentials credentials(file_);
+  ASSERT_TRUE(credentials.keep("http://a", "one"));
+  for (const char* text : {"", "{", "[]", "s3cret"}) {
+    write(text);
+    const Status status = credentials.keep("http://a", "two");
+    ASSERT_FALSE(status) << text;
+    EXPECT_EQ(status.error().code, Code::kConfig);
+    EXPECT_EQ(status.error().message.find("s3cret"), std::string::npos);
+    EXPECT_EQ(content(), text);
+  }
+  write(R"({"http://a":7,"http://b":{"access_token":7}})");
+  EXPECT_EQ(credentials.find("http://a"), "");
+  EXPECT_EQ(credentials.find("http://b"), "");
+}
+
+TEST_F(CredentialsTest, ACrashLeavesTheOldFileAndNothingInTheWay) {
+  const Credentials credentials(file_);
+  ASSERT_TRUE(credentials.keep("http://a", "one"));
+  std::ofstream(file_.string() + ".new") << "half of";  // what a crash leaves
+  fs::permissions(file_.string() + ".new", fs::perms(0644));
+  EXPECT_EQ(credentials.find("http://a"), "one");
+  ASSERT_TRUE(credentials.keep("http://a", "two"));
+  EXPECT_EQ(mode(file_), 0600U);
+  EXPECT_FALSE(fs::exists(file_.string() + ".new"));
+}
+
+TEST_F(CredentialsTest, WritersAtTheSameTimeLoseNothing) {
+  constexpr int kWriters = 4;
+  constexpr int kEach = 10;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([this, writer] {
+      for (int i = 0; i < kEach; ++i) {
+        EXPECT_TRUE(Credentials(file_).keep("http://h" + std::to_string(writer * kEach + i), "token"));
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  for (int i = 0; i < kWriters * kEach; ++i) {
+    EXPECT_EQ(Credentials(file_).find("http://h" + std::to_string(i)), "token") << i;
+  }
+}
+
+TEST_F(CredentialsTest, WithoutAPlaceThereAreNone) {
+  const Credentials nowhere("");
+  EXPECT_EQ(nowhere.find("http://a"), "");
+  EXPECT_EQ(nowhere.keep("http://a", "one").error().code, Code::kConfig);
+}
+
+TEST_F(CredentialsTest, AGivenTokenGoesBeforeTheKeptOne) {
+  const Credentials credentials(file_);
+  ASSERT_TRUE(credentials.keep("http://a", "kept"));
+  const auto kept = endpoint_of("http://a/", "", credentials);
+  EXPECT_EQ(kept->token, "kept");
+  EXPECT_TRUE(kept->stored);
+  const auto given = endpoint_of("http://a/", "given", credentials);
+  EXPECT_EQ(given->token, "given");
+  EXPECT_FALSE(given->stored);
+  EXPECT_EQ(endpoint_of("unix:///run/agentd.sock", "", credentials)->token, "");
+
+  fs::permissions(file_, fs::perms(0644));
+  EXPECT_TRUE(endpoint_of("http://a", "given", credentials)) << "the file is not needed";
+  EXPECT_EQ(endpoint_of("http://a", "", credentials).error().code, Code::kConfig);
+}
+
+TEST(CredentialsPath, IsInTheConfigFolderOfTheUser) {
+  const auto path = [](const char* xdg, const char* home) {
+    ::setenv("XDG_CONFIG_HOME", xdg, 1);
+    ::setenv("HOME", home, 1);
+    return credentials_path();
+  };
+  EXPECT_EQ(path("/x", "/h"), "/x/agentd/credentials.json");
+  EXPECT_EQ(path("relative", "/h"), "/h/.config/agentd/credentials.json");
+  EXPECT_EQ(path("", "/h"), "/h/.config/agentd/credentials.json");
+  EXPECT_EQ(path("", ""), "");
+}
+
+}  // namespace
+}  // namespace agentd::client
