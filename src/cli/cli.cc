@@ -43,6 +43,12 @@ class Dispatch final {
   int operator()(const LogoutOptions& options) {
     return with_console([&](Console console) { return run_logout(options, console); });
   }
+  int operator()(const DevicesOptions& options) {
+    return with_console([&](Console console) { return run_devices(options, console); });
+  }
+  int operator()(const SessionsOptions& options) {
+    return with_console([&](Console console) { return run_sessions(options, console); });
+  }
   int operator()(const DemoOptions& options) {
     return with_console([&](Console console) { return run_demo(options, console, "/proc/self/exe"); });
   }

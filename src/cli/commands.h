@@ -15,5 +15,7 @@ namespace agentd::cli {
 [[nodiscard]] int run_login(const LoginOptions& options, Console console, const Clock& clock,
                             client::GrantSeams seams = {});
 [[nodiscard]] int run_logout(const LogoutOptions& options, Console console);
+[[nodiscard]] int run_devices(const DevicesOptions& options, Console console);
+[[nodiscard]] int run_sessions(const SessionsOptions& options, Console console);
 
 }  // namespace agentd::cli

@@ -12,6 +12,8 @@ const Help kTopHelp{.about = "Runs an AI agent, and lets everyone who may see it
   events    Follow everything that happens, live
   login     Sign in to a daemon, with a code that an operator approves
   logout    Sign out again
+  devices   List the sign-ins that wait, approve one, deny one
+  sessions  List who is signed in, revoke a session
   demo      See it work on a folder of yours, in a few seconds
 
 Exit codes:
@@ -87,6 +89,33 @@ const Help kLoginHelp{
 const Help kLogoutHelp{.about = "Ends the session of 'agentd login' and forgets its token.",
                        .usage = "logout [--url URL]",
                        .examples = {}};
+
+const Help kDevicesHelp{.about = "Lists the sign-ins that wait for an operator's approval, oldest first.",
+                        .usage = "devices [OPTIONS] | devices approve CODE --as NAME | devices deny CODE",
+                        .examples = R"(Examples:
+  agentd devices approve BCDF-GHJK --as alice
+  agentd devices deny --all)"};
+
+const Help kDevicesApproveHelp{
+    .about =
+        "Approves a sign-in. Sessions of one NAME are one person: what is theirs, each of them sees. Compare the "
+        "code with the one on the device, and approve none that you did not expect.",
+    .usage = "devices approve CODE --as NAME [OPTIONS]",
+    .examples = {}};
+
+const Help kDevicesDenyHelp{.about = "Denies a sign-in that waits, or all of them.",
+                            .usage = "devices deny CODE | --all [OPTIONS]",
+                            .examples = {}};
+
+const Help kSessionsHelp{
+    .about = "Lists who is signed in.", .usage = "sessions [OPTIONS] | sessions revoke SID", .examples = R"(Examples:
+  agentd sessions
+  agentd sessions revoke --name alice)"};
+
+const Help kSessionsRevokeHelp{
+    .about = "Ends sessions at once: their next request is refused, and their streams are closed.",
+    .usage = "sessions revoke SID | --name NAME | --all [OPTIONS]",
+    .examples = {}};
 
 const Help kDemoHelp{.about =
                          "Starts a daemon of its own in a temporary folder, runs a workflow that reports on "

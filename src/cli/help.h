@@ -21,6 +21,11 @@ extern const Help kTasksCancelHelp;
 extern const Help kEventsHelp;
 extern const Help kLoginHelp;
 extern const Help kLogoutHelp;
+extern const Help kDevicesHelp;
+extern const Help kDevicesApproveHelp;
+extern const Help kDevicesDenyHelp;
+extern const Help kSessionsHelp;
+extern const Help kSessionsRevokeHelp;
 extern const Help kDemoHelp;
 
 }  // namespace agentd::cli

@@ -171,6 +171,10 @@ TEST_F(LoginTest, TheOtherCommandsUseTheKeptTokenUnlessOneIsGiven) {
       {"tasks", [&](auto token, auto console) { return run_tasks({.url = server.url(), .token = token}, console); }},
       {"task", [&](auto token, auto console) { return run_task({.url = server.url(), .token = token}, console); }},
       {"events", [&](auto token, auto console) { return run_events({.url = server.url(), .token = token}, console); }},
+      {"devices",
+       [&](auto token, auto console) { return run_devices({.url = server.url(), .token = token}, console); }},
+      {"sessions",
+       [&](auto token, auto console) { return run_sessions({.url = server.url(), .token = token}, console); }},
   };
   for (const auto& [name, run] : commands) {
     CapturedConsole stored(file_);

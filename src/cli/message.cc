@@ -30,12 +30,15 @@ Status add_input(const std::string& word, Json& inputs) {
 
 }  // namespace
 
-Json workflow_message(const std::string& workflow, const Json& inputs) {
-  const Json command = {{"op", "workflow.run"}, {"workflow", workflow}, {"inputs", inputs}};
+Json command_message(const Json& command) {
   return {{"messageId", random_uuid()},
           {"role", "ROLE_USER"},
           {"parts", Json::array({{{"data", {{"agentd", command}}}}})},
           {"extensions", Json::array({client::kCommandUri})}};
+}
+
+Json workflow_message(const std::string& workflow, const Json& inputs) {
+  return command_message({{"op", "workflow.run"}, {"workflow", workflow}, {"inputs", inputs}});
 }
 
 Result<Json> send_params(const SendOptions& options, const std::string& text) {

@@ -13,7 +13,9 @@ namespace agentd::cli {
 // `name:=json`, or is given twice.
 [[nodiscard]] Result<Json> send_params(const SendOptions& options, const std::string& text);
 
-// The command part that runs a workflow, with the message around it.
+// A command ({op, …args}) as a message of one part, marked with the extension. Without a context.
+[[nodiscard]] Json command_message(const Json& command);
+// The command that runs a workflow.
 [[nodiscard]] Json workflow_message(const std::string& workflow, const Json& inputs);
 
 }  // namespace agentd::cli

@@ -297,6 +297,78 @@ Parsed parse_logout(Words words) {
   return options;
 }
 
+constexpr const char* kRowsAsJson = "One on each line, as JSON";
+constexpr const char* kResultAsJson = "The result as JSON";
+
+Parsed parse_approve(Words words) {
+  DevicesOptions options{.verb = DevicesOptions::Verb::kApprove};
+  Grammar grammar("devices approve", kDevicesApproveHelp);
+  add_daemon(grammar, options.url, options.token);
+  grammar.app().add_option("--as", options.as, "Whose sign-in it is: a name of a-z, 0-9, '.', '_', '-'");
+  grammar.app().add_option("--scope", options.scope,
+                           "Grant no more than this: user or operator (default: what was asked for)");
+  grammar.app().add_flag("--json", options.json, kResultAsJson);
+  auto parsed = grammar.parse(std::move(words), 0, 1);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  auto& rest = std::get<Words>(parsed);
+  if (rest.empty()) return fault("devices approve", "the code is missing");
+  if (options.as.empty()) return fault("devices approve", "whose sign-in it is is missing: --as NAME");
+  if (auto wrong = scope_fault("devices approve", options.scope)) return *wrong;
+  options.code = std::move(rest[0]);
+  return options;
+}
+
+Parsed parse_deny(Words words) {
+  DevicesOptions options{.verb = DevicesOptions::Verb::kDeny};
+  Grammar grammar("devices deny", kDevicesDenyHelp);
+  add_daemon(grammar, options.url, options.token);
+  grammar.app().add_flag("--all", options.all, "Every sign-in that waits");
+  grammar.app().add_flag("--json", options.json, kResultAsJson);
+  auto parsed = grammar.parse(std::move(words), 0, 1);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  auto& rest = std::get<Words>(parsed);
+  if (rest.empty() != options.all) return fault("devices deny", "either the code or --all is needed");
+  if (!rest.empty()) options.code = std::move(rest[0]);
+  return options;
+}
+
+Parsed parse_devices_list(Words words) {
+  DevicesOptions options;
+  Grammar grammar("devices", kDevicesHelp);
+  add_daemon(grammar, options.url, options.token);
+  grammar.app().add_flag("--json", options.json, kRowsAsJson);
+  auto parsed = grammar.parse(std::move(words), 0, 0);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  return options;
+}
+
+Parsed parse_revoke(Words words) {
+  SessionsOptions options{.verb = SessionsOptions::Verb::kRevoke};
+  Grammar grammar("sessions revoke", kSessionsRevokeHelp);
+  add_daemon(grammar, options.url, options.token);
+  grammar.app().add_option("--name", options.name, "Every session of this name");
+  grammar.app().add_flag("--all", options.all, "Every session");
+  grammar.app().add_flag("--json", options.json, kResultAsJson);
+  auto parsed = grammar.parse(std::move(words), 0, 1);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  auto& rest = std::get<Words>(parsed);
+  if ((rest.empty() ? 0 : 1) + (options.name.empty() ? 0 : 1) + (options.all ? 1 : 0) != 1) {
+    return fault("sessions revoke", "one of SID, --name NAME and --all is needed");
+  }
+  if (!rest.empty()) options.sid = std::move(rest[0]);
+  return options;
+}
+
+Parsed parse_sessions_list(Words words) {
+  SessionsOptions options;
+  Grammar grammar("sessions", kSessionsHelp);
+  add_daemon(grammar, options.url, options.token);
+  grammar.app().add_flag("--json", options.json, kRowsAsJson);
+  auto parsed = grammar.parse(std::move(words), 0, 0);
+  if (auto* said = std::get_if<Said>(&parsed)) return *said;
+  return options;
+}
+
 Parsed parse_demo(Words words) {
   DemoOptions options;
   Grammar grammar("demo", kDemoHelp);
@@ -333,9 +405,20 @@ Parsed parse_tasks(Words words) {
   return has_verb(words) ? parse_by(kVerbs, "tasks", std::move(words)) : parse_tasks_list(std::move(words));
 }
 
-constexpr CommandRow kCommands[] = {{"serve", parse_serve},   {"check", parse_check},   {"send", parse_send},
-                                    {"tasks", parse_tasks},   {"events", parse_events}, {"login", parse_login},
-                                    {"logout", parse_logout}, {"demo", parse_demo}};
+Parsed parse_devices(Words words) {
+  static constexpr CommandRow kVerbs[] = {{"approve", parse_approve}, {"deny", parse_deny}};
+  return has_verb(words) ? parse_by(kVerbs, "devices", std::move(words)) : parse_devices_list(std::move(words));
+}
+
+Parsed parse_sessions(Words words) {
+  static constexpr CommandRow kVerbs[] = {{"revoke", parse_revoke}};
+  return has_verb(words) ? parse_by(kVerbs, "sessions", std::move(words)) : parse_sessions_list(std::move(words));
+}
+
+constexpr CommandRow kCommands[] = {{"serve", parse_serve},   {"check", parse_check},     {"send", parse_send},
+                                    {"tasks", parse_tasks},   {"events", parse_events},   {"login", parse_login},
+                                    {"logout", parse_logout}, {"devices", parse_devices}, {"sessions", parse_sessions},
+                                    {"demo", parse_demo}};
 
 // `agentd` with an option in place of a command.
 Parsed parse_top(Words words) {

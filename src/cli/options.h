@@ -77,6 +77,29 @@ struct LogoutOptions {
   std::string url = {};
 };
 
+struct DevicesOptions {
+  enum class Verb : std::uint8_t { kList, kApprove, kDeny };
+  Verb verb = Verb::kList;
+  std::string url = {};
+  std::string token = {};
+  std::string code = {};
+  std::string as = {};     // whose it will be
+  std::string scope = {};  // empty = what was asked for
+  bool all = false;
+  bool json = false;
+};
+
+struct SessionsOptions {
+  enum class Verb : std::uint8_t { kList, kRevoke };
+  Verb verb = Verb::kList;
+  std::string url = {};
+  std::string token = {};
+  std::string sid = {};  // to revoke: this, or those of `name`, or all
+  std::string name = {};
+  bool all = false;
+  bool json = false;
+};
+
 struct DemoOptions {
   std::string folder = ".";
   bool json = false;
@@ -90,7 +113,8 @@ struct Said {
 };
 
 using Parsed = std::variant<Said, ServeOptions, CheckOptions, ExtensionSchemaOptions, ConfigSchemaOptions, SendOptions,
-                            TasksOptions, TaskOptions, EventsOptions, LoginOptions, LogoutOptions, DemoOptions>;
+                            TasksOptions, TaskOptions, EventsOptions, LoginOptions, LogoutOptions, DevicesOptions,
+                            SessionsOptions, DemoOptions>;
 
 // `words` is the command line without the program's name.
 [[nodiscard]] Parsed parse_command_line(std::vector<std::string> words);

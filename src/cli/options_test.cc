@@ -63,11 +63,20 @@ TEST(Options, StatesAreTakenInAnySpelling) {
   EXPECT_EQ(parsed<TaskOptions>({"tasks", "show", "t1"}).id, "t1");
 }
 
-TEST(Options, SignInAndOut) {
+TEST(Options, SignInAndWhoMayComeIn) {
   const auto login = parsed<LoginOptions>({"login"});
   EXPECT_EQ(login.scope + " " + login.client_id, "user agentd-cli");
   EXPECT_EQ(parsed<LoginOptions>({"login", "--scope", "operator", "--url", "http://h"}).scope, "operator");
   EXPECT_EQ(parsed<LogoutOptions>({"logout", "--url", "http://h"}).url, "http://h");
+  EXPECT_EQ(parsed<DevicesOptions>({"devices"}).verb, DevicesOptions::Verb::kList);
+  const auto approve = parsed<DevicesOptions>({"devices", "approve", "BCDF-GHJK", "--as", "alice", "--scope=user"});
+  EXPECT_EQ(approve.verb, DevicesOptions::Verb::kApprove);
+  EXPECT_EQ(approve.code + " " + approve.as + " " + approve.scope, "BCDF-GHJK alice user");
+  EXPECT_TRUE(parsed<DevicesOptions>({"devices", "deny", "--all"}).all);
+  EXPECT_EQ(parsed<DevicesOptions>({"devices", "deny", "BCDF-GHJK"}).code, "BCDF-GHJK");
+  EXPECT_TRUE(parsed<SessionsOptions>({"sessions", "--json"}).json);
+  EXPECT_EQ(parsed<SessionsOptions>({"sessions", "revoke", "ds_1"}).sid, "ds_1");
+  EXPECT_EQ(parsed<SessionsOptions>({"sessions", "revoke", "--name", "alice"}).name, "alice");
   EXPECT_EQ(parsed<TasksOptions>({"tasks", "--token", "t"}).token, "t");
 }
 
@@ -86,6 +95,14 @@ TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {
       {{"send", "--input", "a=1", "x"}, "--input goes with --workflow"},
       {{"send", "--timeout", "soon", "x"}, "is not a duration"},
       {{"tasks", "--limit", "many"}, "many"},
+      {{"devices", "aprove", "X"}, "no command 'devices aprove'; did you mean 'approve'?"},
+      {{"devices", "approve", "--as", "alice"}, "the code is missing"},
+      {{"devices", "approve", "BCDF-GHJK"}, "--as NAME"},
+      {{"devices", "approve", "BCDF-GHJK", "--as", "a", "--scope", "root"}, "no scope 'root'"},
+      {{"devices", "deny"}, "either the code or --all"},
+      {{"devices", "deny", "BCDF-GHJK", "--all"}, "either the code or --all"},
+      {{"sessions", "revoke"}, "one of SID, --name NAME and --all"},
+      {{"sessions", "revoke", "ds_1", "--name", "alice"}, "one of SID, --name NAME and --all"},
       {{"login", "--scope", "admin"}, "no scope 'admin'"},
       {{"x\x1b[2J"}, "no command 'x\\x1b[2J'"},
   };
@@ -103,7 +120,8 @@ TEST(Options, HelpNamesCommandsAndExitCodes) {
   for (const char* word : {"serve", "send", "demo", "Exit codes", "AGENTD_URL", "--extension-schema"}) {
     EXPECT_NE(help.text.find(word), std::string::npos) << word;
   }
-  for (const char* command : {"serve", "check", "send", "tasks", "events", "login", "logout", "demo"}) {
+  for (const char* command :
+       {"serve", "check", "send", "tasks", "events", "login", "logout", "devices", "sessions", "demo"}) {
     EXPECT_EQ(said({command, "--help"}).exit, kOk);
     EXPECT_TRUE(said({command, "--help"}).text.find(std::string("Usage: agentd ") + command) != std::string::npos)
         << command;
