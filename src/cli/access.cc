@@ -13,21 +13,16 @@ namespace agentd::cli {
 namespace {
 
 // The array `key` of a document.
-Result<Json> list_of(const Json& document, const char* key) {
-  const Json& list = member(document, key);
-  if (!list.is_array()) return fail(Code::kParse, fmt::format("the daemon's list of {} is none", key));
-  return list;
-}
-
 int show_list(const Json& document, const char* key, bool json, Console console,
               std::string (*render)(const Json& list, std::int64_t now_ms)) {
-  const auto list = list_of(document, key);
-  if (!list) return report(list.error(), {}, console);
-  if (!json) {
-    console.out.text(render(*list, SystemClock().wall_ms()));
-    return kOk;
+  const Json& list = member(document, key);
+  if (!list.is_array()) {
+    return report({.code = Code::kParse, .message = "the daemon's answer holds no list"}, {}, console);
   }
-  for (const auto& one : *list) console.out.line(dump_json(one));
+  if (!json) console.out.text(render(list, SystemClock().wall_ms()));
+  for (const auto& one : list) {
+    if (json) console.out.line(dump_json(one));
+  }
   return kOk;
 }
 

@@ -21,7 +21,7 @@ Exit codes:
   1    it failed
   2    the command line or the configuration is wrong
   3    the daemon cannot be reached
-  4    the daemon refuses (401, 403), or the session was revoked
+  4    the daemon refuses (401, 403), a sign-in was denied, or the session was revoked
   5    send, demo: the task ended failed, rejected or canceled
   130  interrupted by Ctrl-C
 
