@@ -80,8 +80,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AGENTD_CHECK(caller.error().metadata.empty() != token.has_value(), "a wrong token is told from none");
   }
 
-  static const Access open{agentd::config::Snapshot{}};
-  AGENTD_CHECK(open.identify(head).has_value() != head.origin.has_value(),
+  static const Access open(agentd::config::Snapshot{}, sessions, clock);
+  const bool of_session = token && token->starts_with(agentd::access::kTokenPrefix);
+  AGENTD_CHECK(open.identify(head).has_value() == (!head.origin && !of_session),
                "without credentials a program of this machine is the operator, and a page is nobody");
   return 0;
 }
