@@ -17,6 +17,7 @@ import time
 import alone
 import calls
 import fan_out
+import revoke
 import streams
 import table
 from bench import HERE, Bench
@@ -27,7 +28,7 @@ BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 PARTS = {"start": alone.starts, "idle": alone.idle, "first-event": alone.first_event, "push": calls.push,
          "fifty": fan_out.fifty, "one-at-a-time": fan_out.one_at_a_time, "peers": fan_out.peers, "burst": fan_out.burst,
          "owners": streams.owners, "memory": streams.idle_memory, "reconnects": streams.reconnects,
-         "stalled": streams.stalled, "send": calls.send_message, "get": calls.get_task}
+         "stalled": streams.stalled, "revoke": revoke.revoke, "send": calls.send_message, "get": calls.get_task}
 
 
 def machine() -> dict:

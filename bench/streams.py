@@ -86,12 +86,12 @@ def wait_until(reached: typing.Callable[[], bool], seconds: float) -> bool:
     return done
 
 
-def stalled_reader(daemon: Daemon, cursor: int) -> socket.socket:
+def stalled_reader(daemon: Daemon, cursor: int, headers: dict | None = None) -> socket.socket:
     address = urllib.parse.urlsplit(daemon.url)
     reader = socket.socket()
     reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     reader.connect((address.hostname, address.port))
-    reader.sendall(daemon.request(daemon.envelope(SUBSCRIBE, {"fromSeq": cursor})))
+    reader.sendall(daemon.request(daemon.envelope(SUBSCRIBE, {"fromSeq": cursor}), headers))
     return reader
 
 

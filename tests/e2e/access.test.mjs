@@ -8,39 +8,13 @@ import * as oauth from 'oauth4webapi';
 import { request, startDaemon, users } from './harness.mjs';
 import { eventually } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
-
-const signIn = (more = {}) => ({ a2a: { device_grant: { enabled: true, scopes: ['user', 'operator'], ...more } } });
-const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+import { GRANT, ask, done, form, letIn, poll, said, signIn } from './sign_in.mjs';
 
 async function start(t, more) {
   const { tokens, options } = users([], signIn(more));
   const daemon = await startDaemon(t, options);
   const operator = { token: tokens.operator };
   return { daemon, operator };
-}
-
-const form = (daemon, path, fields, more = {}) => request(daemon.url + path, {
-  method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  body: typeof fields === 'string' ? fields : new URLSearchParams(fields).toString(), ...more,
-});
-const ask = async (daemon, fields = {}) => {
-  const answer = await form(daemon, '/oauth2/device_authorization', { client_id: 'test', ...fields });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json();
-};
-const poll = (daemon, { device_code }, client_id = 'test') => (
-  form(daemon, '/oauth2/token', { grant_type: GRANT, device_code, client_id }));
-const said = async (daemon, op, args, options) => (await daemon.command(op, args, options)).message.parts[0].data;
-const done = async (daemon, op, args, options) => (
-  (await daemon.command(op, args, options)).task.artifacts[0].parts[0].data);
-
-// A session of `name`: {token, sid}.
-async function letIn({ daemon, operator }, name, fields) {
-  const asked = await ask(daemon, fields);
-  await done(daemon, 'auth.device.approve', { user_code: asked.user_code, as: name }, operator);
-  const { access_token: token } = (await poll(daemon, asked)).json();
-  const { sessions } = await said(daemon, 'auth.sessions', {}, operator);
-  return { token, sid: sessions.filter((session) => session.name === name).at(-1).sid };
 }
 
 const isSignedOut = (answer) => {

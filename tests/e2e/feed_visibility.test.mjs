@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ANNOTATIONS, KINDS, isTerminal, objectOf } from './contract.mjs';
+import { ANNOTATIONS, EVENTS, KINDS, SUBSCRIBE, isTerminal, objectOf } from './contract.mjs';
 import { assertCausal } from './feed_reader.mjs';
-import { startDaemon, twoUsers } from './harness.mjs';
+import { startDaemon, twoUsers, users } from './harness.mjs';
 import { assertRefused } from './refusals.mjs';
+import { letIn, signIn } from './sign_in.mjs';
 import { workflows } from './workflows.mjs';
 
 const owned = new Set([...KINDS].filter(([, { audience }]) => audience === 'owner').map(([kind]) => kind));
@@ -57,6 +58,41 @@ test('feed_visibility_matrix', async (t) => {
   for (const feed of Object.values(live)) {
     assert.deepEqual(feed.of('lifecycle').map(({ data }) => data.draining), [true]);
   }
+});
+
+test('a sign-in sees what its name owns, an agent what is its own, and nobody anything', async (t) => {
+  const { tokens, options } = users(['alice', 'bob'], signIn());
+  options.env.ROBOT_TOKEN = 'robot-token';
+  options.config.a2a.principals.push({ id: 'robot', role: 'agent', match: { bearer_ref: { env: 'ROBOT_TOKEN' } } });
+  const daemon = await startDaemon(t, options);
+  const signedIn = await letIn({ daemon, operator: { token: tokens.operator } }, 'alice');
+  const callers = { alice: { token: tokens.alice }, signedIn, bob: { token: tokens.bob }, robot: { token: 'robot-token' } };
+  const live = {};
+  for (const [name, caller] of Object.entries(callers)) live[name] = await daemon.feed(caller);
+
+  const hers = [await daemon.sendTask('hello', callers.alice), await daemon.sendTask('hello', callers.signedIn)];
+  const robots = await daemon.sendTask('hello', callers.robot);
+  const bobs = await daemon.sendTask('hello', callers.bob);
+  await live.alice.untilDone(hers[1].id);
+  await live.signedIn.untilDone(hers[1].id);
+  await live.robot.untilDone(robots.id);
+  await live.bob.untilDone(bobs.id);
+
+  assert.deepEqual(live.signedIn.events, live.alice.events, 'one name is one principal');
+  const tasks = (feed) => [...new Set(feed.of('task').map(({ data }) => data.task.id))].sort();
+  assert.deepEqual(tasks(live.alice), hers.map(({ id }) => id).sort());
+  assert.deepEqual(tasks(live.robot), [robots.id]);
+  assert.deepEqual(tasks(live.bob), [bobs.id]);
+  for (const [name, feed] of Object.entries(live)) {
+    for (const { kind } of feed.events) assert.notEqual(KINDS.get(kind).audience, 'operator', `${name} is sent no ${kind}`);
+    const replayed = await daemon.feed({ ...callers[name], fromSeq: 0 });
+    await replayed.untilSeq(feed.seen);
+    const past = replayed.events.filter(({ seq }) => seq > feed.hello.seq && seq <= feed.seen);
+    assert.deepEqual(past, feed.events, `replayed and live are the same for ${name}`);
+    for (const open of [feed, replayed]) open.close();
+  }
+  assertRefused(await daemon.rpc(SUBSCRIBE, {}, { extensions: [EVENTS] }), { http: 401, code: -31401, reason: 'UNAUTHENTICATED' });
+  assert.equal((await daemon.curl('?follow=false')).status, 401);
 });
 
 test('feed_annotations_follow_activation', async (t) => {
