@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <mutex>
 
 #include "cli/captured_console.h"
 #include "cli/commands.h"
@@ -47,7 +49,8 @@ class LoginTest : public testing::Test {
       exchange.answer(status, body);
     } else {
       EXPECT_TRUE(is_for(exchange, "/oauth2/revoke"));
-      revoked_ = exchange.body();
+      EXPECT_EQ(exchange.body(), std::string("token=") + kToken);
+      ++revoked_;
       exchange.answer(200, "", "");
     }
   }
@@ -70,7 +73,7 @@ class LoginTest : public testing::Test {
 
   fs::path root_;
   fs::path file_;
-  std::string revoked_;
+  std::atomic<int> revoked_ = 0;
 };
 
 TEST_F(LoginTest, ShowsTheCodeAndKeepsTheToken) {
@@ -131,7 +134,7 @@ TEST_F(LoginTest, ATokenThatCannotBeKeptIsRevoked) {
   FakeServer server([&](FakeExchange& exchange) { answer_polls(exchange, 200, granted()); });
   CapturedConsole captured;
   EXPECT_EQ(login(server.url(), captured), kUsage);
-  EXPECT_EQ(revoked_, std::string("token=") + kToken);
+  EXPECT_EQ(revoked_, 1);
 }
 
 TEST_F(LoginTest, LogoutRevokesAndForgets) {
@@ -139,7 +142,7 @@ TEST_F(LoginTest, LogoutRevokesAndForgets) {
   ASSERT_TRUE(client::Credentials(file_).keep(server.url(), kToken));
   CapturedConsole captured(file_);
   EXPECT_EQ(run_logout({.url = server.url()}, captured.console()), kOk);
-  EXPECT_EQ(revoked_, std::string("token=") + kToken);
+  EXPECT_EQ(revoked_, 1);
   EXPECT_EQ(kept(server.url()), "");
   EXPECT_EQ(captured.err(), "agentd: signed out of " + server.url() + "\n");
 
@@ -157,12 +160,18 @@ TEST_F(LoginTest, LogoutForgetsATokenOfADaemonThatIsGone) {
 }
 
 TEST_F(LoginTest, TheOtherCommandsUseTheKeptTokenUnlessOneIsGiven) {
+  std::mutex mutex;
   std::string authorization;
   FakeServer server([&](FakeExchange& exchange) {
+    const std::lock_guard lock(mutex);
     const auto at = exchange.head().find("Authorization: ");
     authorization = at == std::string::npos ? "" : exchange.head().substr(at, exchange.head().find("\r\n", at) - at);
     exchange.answer(401, "");
   });
+  const auto sent = [&] {
+    const std::lock_guard lock(mutex);
+    return authorization;
+  };
   ASSERT_TRUE(client::Credentials(file_).keep(server.url(), kToken));
   const std::string signed_out = "agentd: signed out: run agentd login --url " + server.url() + "\n";
   const std::map<std::string, std::function<int(const std::string& token, Console console)>> commands = {
@@ -179,11 +188,11 @@ TEST_F(LoginTest, TheOtherCommandsUseTheKeptTokenUnlessOneIsGiven) {
   for (const auto& [name, run] : commands) {
     CapturedConsole stored(file_);
     EXPECT_EQ(run("", stored.console()), kRefused) << name;
-    EXPECT_EQ(authorization, std::string("Authorization: Bearer ") + kToken) << name;
+    EXPECT_EQ(sent(), std::string("Authorization: Bearer ") + kToken) << name;
     EXPECT_EQ(stored.err(), signed_out) << name;
     CapturedConsole given(file_);
     EXPECT_EQ(run("given", given.console()), kRefused) << name;
-    EXPECT_EQ(authorization, "Authorization: Bearer given") << name;
+    EXPECT_EQ(sent(), "Authorization: Bearer given") << name;
     EXPECT_NE(given.err().find("AGENTD_TOKEN"), std::string::npos) << name;
   }
 }

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "client/fake_server.h"
@@ -21,48 +22,49 @@ struct Answer {
   std::string headers = "Content-Type: application/json\r\n";
 };
 
-// A daemon that gives one answer after another, and time that passes only by the pauses.
-class Story {
- public:
-  explicit Story(std::vector<Answer> answers) : answers_(std::move(answers)) {}
+// A daemon that gives one answer after another, the last one for ever, and time that passes only by the pauses.
+struct Story {
+  explicit Story(std::vector<Answer> script) : answers(std::move(script)) {}
 
-  Result<DeviceCode> ask() { return grant().ask("user"); }
+  // The server's threads have ended when this returns.
+  template <class Ask>
+  auto with_daemon(const Ask& ask) {
+    std::mutex mutex;
+    FakeServer server([&](FakeExchange& exchange) {
+      const std::lock_guard lock(mutex);
+      const Answer& answer = answers[std::min(requests.size(), answers.size() - 1)];
+      requests.push_back(exchange.head().substr(0, exchange.head().find("\r\n")) + "\n" + exchange.body());
+      if (answer.status != 0)
+        exchange.answer(answer.status, answer.body, answer.headers);  // else the connection is cut
+    });
+    const DeviceGrant device(server.url(), "cli-1", stop, clock,
+                             {.random = [] { return 1.0; },
+                              .pause =
+                                  [this](std::int64_t ms) {
+                                    pauses.push_back(ms);
+                                    clock.advance_ms(ms);
+                                    on_pause();
+                                  }});
+    return ask(device);
+  }
+
+  Result<DeviceCode> ask() {
+    return with_daemon([](const DeviceGrant& device) { return device.ask("user"); });
+  }
 
   Result<Grant> wait(const DeviceCode& code = {.device_code = "d3v1ce", .expires_s = 600, .interval_s = 5}) {
-    return grant().wait(code, [this](std::string_view why, std::int64_t) { troubles_.emplace_back(why); });
+    return with_daemon([&](const DeviceGrant& device) {
+      return device.wait(code, [this](std::string_view why, std::int64_t) { troubles.emplace_back(why); });
+    });
   }
 
-  std::vector<std::int64_t> pauses_;  // ms
-  std::vector<std::string> troubles_;
-  std::vector<std::string> requests_;  // the request line, and the body
-  Stop stop_;
-  std::function<void()> on_pause_ = [] {};
-
- private:
-  DeviceGrant grant() {
-    return {server_.url(),
-            "cli-1",
-            stop_,
-            clock_,
-            {.random = [] { return 1.0; },
-             .pause =
-                 [this](std::int64_t ms) {
-                   pauses_.push_back(ms);
-                   clock_.advance_ms(ms);
-                   on_pause_();
-                 }}};
-  }
-
-  void serve(FakeExchange& exchange) {
-    requests_.push_back(exchange.head().substr(0, exchange.head().find("\r\n")) + "\n" + exchange.body());
-    const Answer& answer = answers_[std::min(next_++, answers_.size() - 1)];
-    if (answer.status != 0) exchange.answer(answer.status, answer.body, answer.headers);  // else the connection is cut
-  }
-
-  std::vector<Answer> answers_;
-  std::size_t next_ = 0;
-  ManualClock clock_;
-  FakeServer server_{[this](FakeExchange& exchange) { serve(exchange); }};
+  std::vector<Answer> answers;
+  std::function<void()> on_pause = [] {};
+  Stop stop;
+  ManualClock clock;
+  std::vector<std::int64_t> pauses;  // ms
+  std::vector<std::string> troubles;
+  std::vector<std::string> requests;  // the request line, and the body
 };
 
 TEST(DeviceGrant, AsksForACodeWithAForm) {
@@ -75,7 +77,7 @@ TEST(DeviceGrant, AsksForACodeWithAForm) {
   EXPECT_EQ(code->verification_uri, "http://h/oauth2/device");
   EXPECT_EQ(code->expires_s, 600);
   EXPECT_EQ(code->interval_s, 7);
-  EXPECT_EQ(story.requests_[0], "POST /oauth2/device_authorization HTTP/1.1\nclient_id=cli-1&scope=user");
+  EXPECT_EQ(story.requests[0], "POST /oauth2/device_authorization HTTP/1.1\nclient_id=cli-1&scope=user");
 }
 
 TEST(DeviceGrant, WhatIsNoCodeSaysWhy) {
@@ -106,8 +108,8 @@ TEST(DeviceGrant, PollsAtTheIntervalUntilItIsApproved) {
   EXPECT_EQ(grant->token, "agentd_at_5ec3e7");
   EXPECT_EQ(grant->scope, "user");
   EXPECT_EQ(grant->expires_s, 28'800);
-  EXPECT_EQ(story.pauses_, (std::vector<std::int64_t>{5'000, 5'000, 5'000}));
-  EXPECT_EQ(story.requests_[0],
+  EXPECT_EQ(story.pauses, (std::vector<std::int64_t>{5'000, 5'000, 5'000}));
+  EXPECT_EQ(story.requests[0],
             "POST /oauth2/token HTTP/1.1\ngrant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code"
             "&device_code=d3v1ce&client_id=cli-1");
 }
@@ -118,7 +120,7 @@ TEST(DeviceGrant, SlowDownAddsFiveSecondsForGood) {
                {.status = 400, .body = kSlowDown},
                {.body = kGranted}});
   EXPECT_TRUE(story.wait());
-  EXPECT_EQ(story.pauses_, (std::vector<std::int64_t>{5'000, 10'000, 10'000, 15'000}));
+  EXPECT_EQ(story.pauses, (std::vector<std::int64_t>{5'000, 10'000, 10'000, 15'000}));
 }
 
 TEST(DeviceGrant, GoesOnOverCutsAndOverloadWithABackOff) {
@@ -130,8 +132,8 @@ TEST(DeviceGrant, GoesOnOverCutsAndOverloadWithABackOff) {
                {.body = kGranted}});
   EXPECT_TRUE(story.wait());
   // 0.2 s, 0.4 s and what the daemon asks for; after an answer the back-off begins anew.
-  EXPECT_EQ(story.pauses_, (std::vector<std::int64_t>{5'000, 5'200, 5'400, 25'000, 5'000, 5'200}));
-  EXPECT_EQ(story.troubles_.size(), 4U);
+  EXPECT_EQ(story.pauses, (std::vector<std::int64_t>{5'000, 5'200, 5'400, 25'000, 5'000, 5'200}));
+  EXPECT_EQ(story.troubles.size(), 4U);
 }
 
 TEST(DeviceGrant, EveryRefusalEndsIt) {
@@ -139,7 +141,7 @@ TEST(DeviceGrant, EveryRefusalEndsIt) {
     Story story({{.status = status, .body = body}});
     const auto grant = story.wait();
     EXPECT_FALSE(grant) << body;
-    EXPECT_EQ(story.requests_.size(), 1U) << body;
+    EXPECT_EQ(story.requests.size(), 1U) << body;
     return grant ? Error{} : grant.error();
   };
   EXPECT_EQ(error(400, R"({"error":"access_denied"})").code, Code::kPermissionDenied);
@@ -164,7 +166,7 @@ TEST(DeviceGrant, ItsOwnClockEndsItToo) {
   const auto expired = pending.wait(code);
   ASSERT_FALSE(expired);
   EXPECT_EQ(expired.error().code, Code::kInvalidRequest);
-  EXPECT_EQ(pending.pauses_.size(), 3U);
+  EXPECT_EQ(pending.pauses.size(), 3U);
 
   Story cut({{.status = 0}});
   EXPECT_EQ(cut.wait(code).error().code, Code::kInvalidRequest) << "a daemon that is gone is not waited for longer";
@@ -172,21 +174,24 @@ TEST(DeviceGrant, ItsOwnClockEndsItToo) {
 
 TEST(DeviceGrant, AStopEndsTheWait) {
   Story story({{.status = 400, .body = kPending}});
-  story.on_pause_ = [&story] { story.stop_.request(); };
+  story.on_pause = [&story] { story.stop.request(); };
   EXPECT_EQ(story.wait().error().code, Code::kTimeout);
-  EXPECT_TRUE(story.requests_.empty());
+  EXPECT_TRUE(story.requests.empty());
 }
 
 TEST(DeviceGrant, ASessionIsRevokedByItsToken) {
   std::string request;
+  std::mutex mutex;
   FakeServer server([&](FakeExchange& exchange) {
+    const std::lock_guard lock(mutex);
     request = exchange.head().substr(0, exchange.head().find("\r\n")) + "\n" + exchange.body();
     exchange.answer(200, "", "");
   });
   const Stop stop;
   EXPECT_TRUE(revoke_token(server.url(), "agentd_at_1", stop));
-  EXPECT_EQ(request, "POST /oauth2/revoke HTTP/1.1\ntoken=agentd_at_1");
   EXPECT_EQ(revoke_token("http://127.0.0.1:1", "t", stop).error().code, Code::kUnavailable);
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(request, "POST /oauth2/revoke HTTP/1.1\ntoken=agentd_at_1");
 }
 
 }  // namespace
