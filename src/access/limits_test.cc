@@ -64,7 +64,8 @@ config::Snapshot with_rates() {
 TEST(Limits, HoldAPrincipalToTheRateOfItsRule) {
   ManualClock clock;
   Limits limits(clock);
-  const Access access(with_rates());
+  const Sessions sessions;
+  const Access access(with_rates(), sessions, clock);
   const auto as = [&access](const std::string& token) {
     return *access.identify({.authorization = "Bearer " + token});
   };
