@@ -132,14 +132,12 @@ Result<DeviceCode> DeviceGrant::ask(const std::string& scope) const {
       post_form(url_, "/oauth2/device_authorization", form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
   if (!response) return std::unexpected(response.error());
   const Json answer = object_of(response->body);
-  if (response->head.status != 200) {
-    Error error = refusal(*response, text_of(answer, "error"));
-    if (error.code == Code::kRateLimited) {
-      error.message = fmt::format("too many sign-ins were begun: try again in {} s",
-                                  std::max<std::int64_t>(retry_after_ms(error) / 1000, 1));
-    }
-    return std::unexpected(std::move(error));
+  if (response->head.status == 429) {
+    const std::int64_t wait_s = retry_after_ms(decode_http_error(response->head, {})) / 1000;
+    return fail(Code::kRateLimited,
+                fmt::format("too many sign-ins were begun: try again in {} s", std::max<std::int64_t>(wait_s, 1)));
   }
+  if (response->head.status != 200) return std::unexpected(refusal(*response, text_of(answer, "error")));
   DeviceCode code{.device_code = text_of(answer, "device_code"),
                   .user_code = text_of(answer, "user_code"),
                   .verification_uri = text_of(answer, "verification_uri"),

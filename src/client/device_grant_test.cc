@@ -96,7 +96,7 @@ TEST(DeviceGrant, WhatIsNoCodeSaysWhy) {
   const Error scope = error({.status = 400, .body = R"({"error":"invalid_scope","error_description":"only user"})"});
   EXPECT_EQ(scope.code, Code::kInvalidRequest);
   EXPECT_EQ(scope.message, "the sign-in was refused: invalid_scope: only user");
-  const Error limited = error({.status = 429, .body = "", .headers = "Retry-After: 12\r\n"});
+  const Error limited = error({.status = 429, .body = kSlowDown, .headers = "Retry-After: 12\r\n"});
   EXPECT_EQ(limited.code, Code::kRateLimited);
   EXPECT_EQ(limited.message, "too many sign-ins were begun: try again in 12 s");
 }
