@@ -14,11 +14,12 @@ void say_what_to_do(const LoginOptions& options, const client::DeviceCode& code,
   // Its letters, digits and dashes are safe in a terminal and in a shell.
   err.text(fmt::format("agentd: to sign in to {}, have an operator approve this code:\n\n    {}\n\n",
                        one_line(options.url), paint(code.user_code, Ink::kGreen, err.style().colour)));
-  if (!code.verification_uri.empty())
-    err.line(fmt::format("  in a browser:             {}", one_line(code.verification_uri)));
-  err.text(fmt::format("  on the daemon's machine:  agentd devices approve {} --as NAME\n\n", code.user_code));
+  err.line(fmt::format("  on the daemon's machine:  agentd devices approve {} --as NAME", code.user_code));
+  if (!code.verification_uri.empty()) {
+    err.line(fmt::format("  or see:                   {}", one_line(code.verification_uri)));
+  }
   err.line(
-      fmt::format("agentd: waiting; the code is good for {}, and Ctrl-C gives up", age_text(code.expires_s * 1000)));
+      fmt::format("\nagentd: waiting; the code is good for {}, and Ctrl-C gives up", age_text(code.expires_s * 1000)));
 }
 
 }  // namespace
