@@ -121,7 +121,8 @@ Result<Json> Credentials::read() const {
   struct stat about{};
   if (!file || ::fstat(file.get(), &about) != 0) return disk(path_, "cannot be read");
   if (!S_ISREG(about.st_mode)) return fail(Code::kConfig, path_ + " is no file");
-  if (about.st_uid != ::geteuid()) return fail(Code::kConfig, path_ + " belongs to somebody else: it is not read");
+  if (about.st_uid != ::geteuid())
+    return fail(Code::kConfig, path_ + " belongs to somebody else: name a folder of your own in XDG_CONFIG_HOME");
   if ((about.st_mode & kOthers) != 0) {
     return fail(Code::kConfig,
                 fmt::format("{0} has the mode {1:04o}, so others may know the tokens in it: it is not read. "

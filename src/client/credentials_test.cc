@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -79,6 +80,15 @@ TEST_F(CredentialsTest, AFileThatOthersMayReadIsRefusedAndLeftAlone) {
     }
     EXPECT_EQ(content(), before);
   }
+}
+
+TEST_F(CredentialsTest, AFileOfSomebodyElseIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const Credentials credentials(file_);
+  ASSERT_TRUE(credentials.keep("http://a", "one"));
+  ASSERT_EQ(::chown(file_.c_str(), 1, 1), 0);
+  EXPECT_EQ(credentials.find("http://a").error().code, Code::kConfig);
+  EXPECT_EQ(credentials.keep("http://a", "two").error().code, Code::kConfig);
 }
 
 TEST_F(CredentialsTest, AFileOfSomethingElseIsNotWrittenOver) {
