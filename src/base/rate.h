@@ -7,9 +7,9 @@
 //      now ------------------> full_at                    refused when it would be later than now + per
 //       |<--- what is owed --->|
 //
-// At most `capacity` buckets, of about 200 bytes and the key each. When they are all owing, the one that owes least
-// makes room: it forgets the least, and who is over the limit is not let off by others who come. A take costs one lock,
-// one look into a hash table and the logarithm of the number of buckets.
+// At most `capacity` buckets (1 or more), of about 200 bytes and the key each. When they are all owing, the one that
+// owes least makes room: it forgets the least, and who is over the limit is not let off by others who come. A take costs
+// one lock, one look into a hash table and the logarithm of the number of buckets.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Gateway: what stands between one edge's HTTP server and the core (design.md section 4).
 //
-//   head: origin, host, route, content type, credential      -> refused before the body is read
-//   body: JSON, envelope, A2A-Version, method, extensions    -> refused on the edge
+//   head: origin, host, route, content type, credential or failures  -> refused before the body is read
+//   body: JSON, rate, envelope, A2A-Version, method, extensions      -> refused on the edge
 //   then the core thread, whose answer is posted back and written here
 //
 // Confined to its edge's thread, except feed_moved() and sessions_ended(), which any thread may call. A request that waits for the core is parked
