@@ -21,6 +21,7 @@ struct Caller {
   // Becomes true when what it came with is no longer good: its session was revoked or has expired. Null: never.
   std::shared_ptr<const std::atomic<bool>> revoked = nullptr;
 
+  [[nodiscard]] bool has_session() const { return revoked != nullptr; }
   [[nodiscard]] bool is_revoked() const { return revoked && revoked->load(std::memory_order_acquire); }
 };
 

@@ -13,6 +13,8 @@ constexpr Rate kFailures = {.burst = 20, .per_ms = 60'000};  // then one every 3
 
 bool is_failure(const Error& refusal) { return refusal.code == Code::kPermissionDenied || !refusal.metadata.empty(); }
 
+constexpr const char* kTooManyFailures = "too many credentials from your address were refused";
+
 Error rate_limited(std::int64_t wait_ms, const char* what) {
   const std::int64_t seconds = (wait_ms + 999) / 1000;
   return {.code = Code::kRateLimited,
@@ -28,7 +30,13 @@ Error Limits::refused(const std::string& address, Error refusal) {
   const std::string source = source_of(address);
   const std::int64_t wait =
       is_failure(refusal) ? failures_.take(source, kFailures) : failures_.wait_ms(source, kFailures);
-  return wait == 0 ? std::move(refusal) : rate_limited(wait, "too many credentials from your address were refused");
+  return wait == 0 ? std::move(refusal) : rate_limited(wait, kTooManyFailures);
+}
+
+Status Limits::let_in(const std::string& address) const {
+  const std::int64_t wait = failures_.wait_ms(source_of(address), kFailures);
+  if (wait == 0) return {};
+  return std::unexpected(rate_limited(wait, kTooManyFailures));
 }
 
 Status Limits::admit(const Caller& caller) {

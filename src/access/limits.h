@@ -1,8 +1,8 @@
 // Limits: how often a source may fail to say who it is, and how often a principal may ask (access.md section 5).
 //
-// One for all edges; thread-safe. Failures are counted and nothing else is, so that whoever shares an address with
-// somebody who guesses, and presents a credential that is right, is served. Memory: at most 16,384 sources and 16,384
-// principals, of some 300 bytes each.
+// One for all edges; thread-safe. Failures are counted and nothing else is. A source that has failed too often cannot find
+// out whether a token of the configuration is right: it is told to wait either way. The token of a session is too long to be
+// guessed, and is taken all the same. Memory: at most 16,384 sources and 16,384 principals, of some 300 bytes each.
 #pragma once
 
 #include <string>
@@ -21,6 +21,9 @@ class Limits final {
   // Counts what is a failure: a credential that is wrong, and a certificate that no rule matches; not that there is
   // none. `address`: a net::Peer's.
   [[nodiscard]] Error refused(const std::string& address, Error refusal);
+
+  // kRateLimited for who showed a token of the configuration, while its source has failed too often.
+  [[nodiscard]] Status let_in(const std::string& address) const;
 
   // kRateLimited when the caller's principal asks more often than the rule that named it allows; operators may.
   [[nodiscard]] Status admit(const Caller& caller);

@@ -40,6 +40,17 @@ TEST(Limits, LetASourceFailAgainEveryThreeSeconds) {
   EXPECT_EQ(retry_after(limits.refused("127.0.0.1", kWrong)), "3");
 }
 
+TEST(Limits, TellWhoGuessesNothingOfATokenThatIsRight) {
+  ManualClock clock;
+  Limits limits(clock);
+  EXPECT_TRUE(limits.let_in("192.0.2.1"));
+  while (limits.refused("192.0.2.1", kWrong).code != Code::kRateLimited) continue;
+  EXPECT_EQ(retry_after(limits.let_in("192.0.2.1").error()), "3");
+  EXPECT_TRUE(limits.let_in("192.0.2.2"));
+  clock.advance_ms(3'000);
+  EXPECT_TRUE(limits.let_in("192.0.2.1"));
+}
+
 TEST(Limits, TakeAnIpv6NetworkForOneSource) {
   const ManualClock clock;
   Limits limits(clock);

@@ -162,7 +162,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
     return tell(error_response(nullptr, {.code = Code::kContentTypeNotSupported,
                                          .message = "send JSON-RPC with the header 'Content-Type: application/json'"}));
   }
-  if (const auto caller = parts_.access.identify(from); !caller) return tell(refuse_caller(header, caller.error()));
+  if (const auto caller = identify(header); !caller) return tell(error_response(nullptr, caller.error()));
   return std::nullopt;
 }
 
@@ -177,13 +177,19 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
     if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));
     return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
   }
-  const auto caller = parts_.access.identify(presented(request));
-  if (!caller) return exchange->respond(refuse_caller(request, caller.error()));
+  const auto caller = identify(request);
+  if (!caller) return exchange->respond(error_response(nullptr, caller.error()));
   request.path == kEvents ? get_events(std::move(exchange), *caller) : rpc(std::move(exchange), *caller);
 }
 
-http::Response Gateway::refuse_caller(const http::Request& request, const Error& error) const {
-  return error_response(nullptr, parts_.limits.refused(request.peer.address, error));
+Result<access::Caller> Gateway::identify(const http::Request& request) const {
+  const access::Presented from = presented(request);
+  auto caller = parts_.access.identify(from);
+  if (!caller) return std::unexpected(parts_.limits.refused(request.peer.address, std::move(caller.error())));
+  if (from.authorization && !caller->has_session()) {
+    if (const Status in = parts_.limits.let_in(request.peer.address); !in) return std::unexpected(in.error());
+  }
+  return caller;
 }
 
 http::Response Gateway::refusal(int status, std::string_view reason) {

@@ -89,8 +89,8 @@ class Gateway final : public http::Handler {
   using Ticket = std::uint64_t;
 
   [[nodiscard]] bool is_rpc(const std::string& path) const;
-  // The answer to who is nobody here, or has failed too often to be told so.
-  [[nodiscard]] http::Response refuse_caller(const http::Request& request, const Error& error) const;
+  // Who it comes from, or the refusal: 401, or 429 when its source has failed too often.
+  [[nodiscard]] Result<access::Caller> identify(const http::Request& request) const;
   void rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
   void answer(const Rpc& rpc, const Result<Json>& result);
   [[nodiscard]] Ticket park(Rpc rpc);  // until it is answered or its peer has gone
