@@ -18,6 +18,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<own>[^"]+)"|<(?P<system>[^>]+)>
 FENCES = {
     "boost/asio": {"net"},
     "boost/beast": {"http"},
+    "openssl/ssl.h": {"net"},
     "curl/": {"http", "client"},
     "sqlite3.h": {"store"},
     "SQLiteCpp": {"store"},

@@ -10,7 +10,7 @@ declare -A packages=(
   [build]="clang-19 mold ccache cmake ninja-build pkg-config make git g++ python3
     libboost1.81-dev libssl-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libvalijson-dev libyaml-cpp-dev
     liburing-dev libsqlite3-dev libsqlitecpp-dev libcurl4-openssl-dev libcli11-dev libjq-dev libonig-dev libre2-dev"
-  [test]="libgtest-dev librapidcheck-dev curl jq"
+  [test]="libgtest-dev librapidcheck-dev curl jq openssl"
   [lint]="clang-tidy-19 clang-format-19 shellcheck"
   [sanitize]="libclang-rt-19-dev llvm-19"
   [bench]="libbenchmark-dev wrk libpcre2-8-0"

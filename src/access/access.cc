@@ -49,12 +49,13 @@ std::optional<std::string_view> bearer_token(std::string_view authorization) {
   return authorization;
 }
 
-Caller caller_of(const config::PrincipalRule& rule) {
+// `name`: whose it is, where the rule has no id.
+Caller caller_of(const config::PrincipalRule& rule, const std::string& name = "any") {
   Caller caller{.viewer = {}, .role = rule.role, .rate = rule.rate};
   caller.viewer.is_operator = rule.role == Role::kOperator;
   caller.viewer.principal = caller.viewer.is_operator
                                 ? "operator"
-                                : std::string(to_string(rule.role)) + ":" + (rule.id.empty() ? "any" : rule.id);
+                                : std::string(to_string(rule.role)) + ":" + (rule.id.empty() ? name : rule.id);
   if (!rule.grants.empty()) caller.grants = std::make_shared<const std::vector<std::string>>(rule.grants);
   return caller;
 }
@@ -79,8 +80,11 @@ Access::Access(const config::Snapshot& config, const Sessions& sessions, const C
   for (const config::PrincipalRule& rule : config.a2a.principals) {
     if (rule.bearer) bearers_.push_back({rule.bearer->value, caller_of(rule)});
     if (rule.any && !any_) any_ = caller_of(rule);
+    if (rule.any || !rule.san.empty() || !rule.sub.empty()) certificates_.push_back(rule);
   }
-  implicit_operator_ = !config.a2a.bearer && config.a2a.principals.empty() && !device_grant_;
+  has_rules_ = !config.a2a.principals.empty();
+  implicit_operator_ =
+      !config.a2a.bearer && config.a2a.principals.empty() && !device_grant_ && config.a2a.tls.client_ca.empty();
   for (const std::string& url : config.a2a.listen) hosts_.push_back(host_of_url(url));
   hosts_.push_back(host_of_url(config.a2a.url));
   std::erase(hosts_, "");
@@ -91,7 +95,22 @@ bool Access::from_here(const Presented& presented) const {
   return !presented.host || std::ranges::find(hosts_, host_of(*presented.host)) != hosts_.end();
 }
 
+Result<Caller> Access::by_certificate(const net::Certificate& certificate) const {
+  if (!has_rules_) return the_operator();
+  for (const config::PrincipalRule& rule : certificates_) {
+    if (rule.any) return caller_of(rule);
+    if (!certificate.cn.empty() && (rule.sub == certificate.cn || matches_glob(rule.san, certificate.cn))) {
+      return caller_of(rule, "cn=" + certificate.cn);
+    }
+    for (const std::string& san : certificate.sans) {
+      if (!rule.san.empty() && matches_glob(rule.san, san)) return caller_of(rule, "san=" + san);
+    }
+  }
+  return fail(Code::kPermissionDenied, "no rule of a2a.principals matches your client certificate");
+}
+
 Result<Caller> Access::identify(const Presented& presented) const {
+  if (presented.unix_socket) return the_operator();
   const auto token = presented.authorization ? bearer_token(*presented.authorization) : std::nullopt;
   if (token && token->starts_with(kTokenPrefix)) {
     if (auto caller = sessions_.find(*token, clock_.wall_ms())) return *std::move(caller);
@@ -103,6 +122,7 @@ Result<Caller> Access::identify(const Presented& presented) const {
     }
     return invalid_token("the bearer token is not valid here; ask the operator of this daemon for one");
   }
+  if (presented.certificate != nullptr) return by_certificate(*presented.certificate);
   if (any_) return *any_;
   if (implicit_operator_ && presented.loopback && !presented.origin) return the_operator();
   return fail(Code::kUnauthenticated,

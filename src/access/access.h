@@ -16,6 +16,7 @@
 #include "base/rate.h"
 #include "base/result.h"
 #include "config/snapshot.h"
+#include "net/tls.h"
 
 namespace agentd::access {
 
@@ -25,6 +26,8 @@ struct Presented {
   std::optional<std::string_view> origin;
   std::optional<std::string_view> host;
   bool loopback = false;
+  const net::Certificate* certificate = nullptr;  // that a TLS peer showed, verified
+  bool unix_socket = false;  // of the daemon's own user or root, or it would not have been accepted
 };
 
 // kUnauthenticated, as it is answered when what was presented is not good, or no longer.
@@ -40,7 +43,7 @@ class Access final {
   [[nodiscard]] bool from_here(const Presented& presented) const;
 
   // A page is nobody without a credential, also where a program of this machine would be the operator.
-  // Errors: kUnauthenticated; metadata `invalid_token` is set when a credential was presented and is wrong.
+  // Errors: kPermissionDenied for a certificate that no rule matches. kUnauthenticated; metadata `invalid_token` is set when a credential was presented and is wrong.
   [[nodiscard]] Result<Caller> identify(const Presented& presented) const;
 
  private:
@@ -49,10 +52,14 @@ class Access final {
     Caller caller;
   };
 
+  [[nodiscard]] Result<Caller> by_certificate(const net::Certificate& certificate) const;
+
   const Sessions& sessions_;
   const Clock& clock_;
   bool device_grant_;
-  std::vector<Rule> bearers_;  // the operator's first, then the rules in order
+  std::vector<Rule> bearers_;                        // the operator's first, then the rules in order
+  std::vector<config::PrincipalRule> certificates_;  // those that a certificate can match, in order
+  bool has_rules_ = false;
   std::optional<Caller> any_;
   bool implicit_operator_ = false;
   std::vector<std::string> origins_;

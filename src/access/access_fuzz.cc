@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "access/access.h"
 #include "base/check.h"
@@ -54,6 +55,18 @@ std::optional<std::string_view> token_of(std::string_view authorization) {
   return authorization.substr(std::min(authorization.find_first_not_of(' ', 6), authorization.size()));
 }
 
+// A glob as it is explained and not as it is fast.
+bool matches(std::string_view glob, std::string_view text) {
+  std::vector<bool> row(text.size() + 1);  // whether the glob so far matches the first n characters
+  row[0] = true;
+  for (const char c : glob) {
+    for (std::size_t n = text.size() + 1; n-- > 0;)
+      row[n] = c == '*' ? row[n] : n > 0 && row[n - 1] && text[n - 1] == c;
+    for (std::size_t n = 1; c == '*' && n <= text.size(); ++n) row[n] = row[n] || row[n - 1];
+  }
+  return row.back();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -79,6 +92,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AGENTD_CHECK(!caller, "nobody else is let in where a credential is configured");
     AGENTD_CHECK(caller.error().metadata.empty() != token.has_value(), "a wrong token is told from none");
   }
+
+  AGENTD_CHECK(agentd::access::matches_glob(head.origin.value_or(""), head.host.value_or("")) ==
+                   matches(head.origin.value_or(""), head.host.value_or("")),
+               "a glob matches what its letters and stars say");
 
   static const Access open(agentd::config::Snapshot{}, sessions, clock);
   const bool of_session = token && token->starts_with(agentd::access::kTokenPrefix);

@@ -29,6 +29,9 @@ TEST_F(AccessTest, LoopbackIsOperatorOnlyWhileNothingIsConfigured) {
   EXPECT_TRUE(with(config::Snapshot{}).identify({.loopback = true})->viewer.is_operator);
   EXPECT_FALSE(with(config::Snapshot{}).identify({.loopback = false}));
   EXPECT_FALSE(with(with_rules()).identify({.loopback = true}));
+  config::Snapshot with_client_ca;
+  with_client_ca.a2a.tls.client_ca = "/ca.pem";
+  EXPECT_FALSE(with(with_client_ca).identify({.loopback = true}));
 }
 
 TEST_F(AccessTest, TheHeaderIsIgnoredWhereNoBearerCanBeChecked) {
@@ -47,6 +50,39 @@ TEST_F(AccessTest, ABearerNamesItsPrincipalAndAWrongOneNeverFallsBack) {
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().metadata.size(), 1U) << wrong;
   }
+}
+
+TEST_F(AccessTest, ACertificateIsWhomTheFirstRuleThatMatchesNames) {
+  const auto rule = [](const char* id, const char* san, const char* sub, bool any = false) {
+    return config::PrincipalRule{.id = id, .role = config::Role::kUser, .san = san, .sub = sub, .any = any};
+  };
+  const auto named = [&](const config::Snapshot& config, const net::Certificate& certificate) {
+    const auto caller = with(config).identify({.loopback = true, .certificate = &certificate});
+    return caller ? caller->viewer.principal : std::to_string(static_cast<int>(caller.error().code));
+  };
+  const std::string denied = std::to_string(static_cast<int>(Code::kPermissionDenied));
+  const net::Certificate ada{.cn = "ada", .sans = {"ada.example", "spiffe://team/ada"}};
+  config::Snapshot config;
+  EXPECT_EQ(named(config, ada), "operator") << "no rules exist";
+  config.a2a.principals = {rule("", "spiffe://other/*", ""), rule("team", "spiffe://team/*", "")};
+  EXPECT_EQ(named(config, ada), "user:team");
+  EXPECT_EQ(named(config, {.cn = "spiffe://team/x"}), "user:team") << "a CN is a name too";
+  EXPECT_EQ(named(config, {.cn = "eve", .sans = {"eve.example"}}), denied);
+  EXPECT_EQ(named(config, {}), denied) << "a rule for a name does not match none";
+  config.a2a.principals = {rule("", "", "ada")};
+  EXPECT_EQ(named(config, ada), "user:cn=ada");
+  EXPECT_EQ(named(config, {.cn = "", .sans = {"ada"}}), denied) << "sub is the CN alone";
+  config.a2a.principals = {rule("", "*.example", "")};
+  EXPECT_EQ(named(config, ada), "user:san=ada.example");
+  config.a2a.principals = {rule("first", "", "", true), rule("team", "spiffe://team/*", "")};
+  EXPECT_EQ(named(config, ada), "user:first");
+  config.a2a.principals = {rule("team", "*", "")};
+  EXPECT_FALSE(with(config).identify({.loopback = true})) << "and without a certificate it is nobody";
+}
+
+TEST_F(AccessTest, AUnixPeerIsTheOperatorWhateverItPresents) {
+  EXPECT_TRUE(with(with_rules()).identify({.unix_socket = true})->viewer.is_operator);
+  EXPECT_TRUE(with(with_rules()).identify({.authorization = "Bearer wrong", .unix_socket = true})->viewer.is_operator);
 }
 
 TEST_F(AccessTest, ForeignPagesAndReboundHostsGetNothing) {

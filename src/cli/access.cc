@@ -95,7 +95,7 @@ int show(const SessionsOptions& options, const Json& document, Console console) 
 
 template <class Options>
 int run(const Options& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const auto document = run_auth_op(client::Rpc(*endpoint, console.stop), command_of(options));
   if (!document) return report(document.error(), *endpoint, console);

@@ -46,7 +46,7 @@ Done run(Options options, const Json& reply) {
     reply.contains("error") ? exchange.answer(200, dump_json(reply)) : exchange.answer_result(reply);
   });
   CapturedConsole captured;
-  options.url = server.url();
+  options.daemon.url = server.url();
   if constexpr (std::is_same_v<Options, DevicesOptions>) {
     done.exit = run_devices(options, captured.console());
   } else {

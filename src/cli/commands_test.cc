@@ -37,7 +37,7 @@ TEST(Send, StreamsTheAnswerToStdoutAndItsProgressToStderr) {
     exchange.end_chunks();
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .text = "hi"}, captured.console()), kOk);
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "hi"}, captured.console()), kOk);
   EXPECT_EQ(captured.out(), "hello\n");
   EXPECT_EQ(captured.err(), "agentd: task t1 in root\nagentd: submitted\nagentd: working\nagentd: completed\n");
 }
@@ -61,7 +61,7 @@ TEST(Send, FindsItsTaskAgainAfterACut) {
     exchange.end_chunks();
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .text = "hi"}, captured.console()), kTaskFailed);
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "hi"}, captured.console()), kTaskFailed);
   EXPECT_EQ(captured.out(), "one two\n");
   EXPECT_NE(captured.err().find("the connection was cut; trying again"), std::string::npos);
 }
@@ -81,7 +81,7 @@ TEST(Send, ReadsATaskThatEndedWhileTheConnectionWasCut) {
     }
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .text = "hi"}, captured.console()), kOk);
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "hi"}, captured.console()), kOk);
   EXPECT_EQ(captured.out(), "done\n");
 }
 
@@ -92,7 +92,7 @@ TEST(Send, StopsAtAQuestionAndSaysHowToAnswer) {
     exchange.wait_for_peer();
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .text = "hi"}, captured.console()), kOk);
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "hi"}, captured.console()), kOk);
   EXPECT_NE(captured.err().find("agentd send --task t1 TEXT"), std::string::npos);
 }
 
@@ -103,7 +103,8 @@ TEST(Send, AWorkflowActivatesTheCommandExtension) {
     exchange.answer_result({{"task", task("t1", "TASK_STATE_WORKING")}});
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .workflow = "w", .inputs = {"a=1"}, .wait = false}, captured.console()),
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .workflow = "w", .inputs = {"a=1"}, .wait = false},
+                     captured.console()),
             kOk);
   EXPECT_EQ(captured.out(), "t1\n") << "what a script needs";
 }
@@ -114,16 +115,16 @@ TEST(Send, RefusalsAreToldWithTheirViolationsAndTheirExitCode) {
       {"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"inputs.dir","description":"is missing"}]}]}})");
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_send({.url = server.url(), .text = "x"}, captured.console()), kFailure);
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "x"}, captured.console()), kFailure);
   EXPECT_EQ(captured.err(), "agentd: wrong inputs\n  inputs.dir: is missing\n");
 
   CapturedConsole nobody;
-  EXPECT_EQ(run_send({.url = "http://127.0.0.1:1", .text = "x"}, nobody.console()), kUnreachable);
+  EXPECT_EQ(run_send({.daemon = {.url = "http://127.0.0.1:1"}, .text = "x"}, nobody.console()), kUnreachable);
   EXPECT_NE(nobody.err().find("agentd serve"), std::string::npos);
 
   FakeServer guarded([](FakeExchange& exchange) { exchange.answer(401, ""); });
   CapturedConsole stranger;
-  EXPECT_EQ(run_send({.url = guarded.url(), .text = "x"}, stranger.console()), kRefused);
+  EXPECT_EQ(run_send({.daemon = {.url = guarded.url()}, .text = "x"}, stranger.console()), kRefused);
   EXPECT_NE(stranger.err().find("AGENTD_TOKEN"), std::string::npos);
 }
 
@@ -142,9 +143,11 @@ TEST(Tasks, PagesUntilTheLimit) {
     }
   });
   CapturedConsole captured;
-  EXPECT_EQ(run_tasks({.url = server.url(), .state = "TASK_STATE_WORKING", .context = "", .limit = 3, .json = true},
-                      captured.console()),
-            kOk);
+  EXPECT_EQ(
+      run_tasks(
+          {.daemon = {.url = server.url()}, .state = "TASK_STATE_WORKING", .context = "", .limit = 3, .json = true},
+          captured.console()),
+      kOk);
   const std::string out = captured.out();
   EXPECT_EQ(std::ranges::count(out, '\n'), 3) << out;
   EXPECT_NE(out.find("\"t3\""), std::string::npos);
@@ -157,10 +160,13 @@ TEST(Tasks, ShowAndCancelNameTheTask) {
     exchange.answer_result(task("t1", cancel ? "TASK_STATE_CANCELED" : "TASK_STATE_WORKING"));
   });
   CapturedConsole show;
-  EXPECT_EQ(run_task({.verb = TaskOptions::Verb::kShow, .url = server.url(), .id = "t1"}, show.console()), kOk);
+  EXPECT_EQ(run_task({.verb = TaskOptions::Verb::kShow, .daemon = {.url = server.url()}, .id = "t1"}, show.console()),
+            kOk);
   EXPECT_NE(show.out().find("state    WORKING"), std::string::npos);
   CapturedConsole cancel;
-  EXPECT_EQ(run_task({.verb = TaskOptions::Verb::kCancel, .url = server.url(), .id = "t1"}, cancel.console()), kOk);
+  EXPECT_EQ(
+      run_task({.verb = TaskOptions::Verb::kCancel, .daemon = {.url = server.url()}, .id = "t1"}, cancel.console()),
+      kOk);
   EXPECT_EQ(cancel.out(), "t1 is CANCELED\n");
 }
 
@@ -190,7 +196,8 @@ FakeServer feed_server() {
 TEST(Events, ALossIsSaidAndTheStateReadAgain) {
   const FakeServer server = feed_server();
   CapturedConsole captured;
-  EXPECT_EQ(run_events({.url = server.url(), .from = 5, .kinds = {"task.removed"}}, captured.console()), kRefused);
+  EXPECT_EQ(run_events({.daemon = {.url = server.url()}, .from = 5, .kinds = {"task.removed"}}, captured.console()),
+            kRefused);
   const std::string out = captured.out();
   EXPECT_TRUE(out.starts_with("now           task                  t1  WORKING  in root\n")) << out;
   EXPECT_NE(out.find("task.removed          x1  is gone\n"), std::string::npos) << out;
@@ -203,7 +210,8 @@ TEST(Events, ALossIsSaidAndTheStateReadAgain) {
 TEST(Events, AsJsonEachLineIsAFrame) {
   const FakeServer server = feed_server();
   CapturedConsole captured;
-  EXPECT_EQ(run_events({.url = server.url(), .from = 5, .kinds = {}, .json = true}, captured.console()), kRefused);
+  EXPECT_EQ(run_events({.daemon = {.url = server.url()}, .from = 5, .kinds = {}, .json = true}, captured.console()),
+            kRefused);
   std::string keys;
   const std::string out = captured.out();
   for (std::string_view rest = out; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
@@ -226,7 +234,7 @@ TEST(Events, AReaderThatHasGoneEndsItQuietly) {
   CapturedConsole captured;
   const Interrupts interrupts(captured.stop());  // SIGPIPE is ignored
   Console console = captured.console();
-  EXPECT_EQ(run_events({.url = server.url()},
+  EXPECT_EQ(run_events({.daemon = {.url = server.url()}},
                        {.out = out, .err = console.err, .stop = console.stop, .credentials = console.credentials}),
             kOk);
   ::close(ends[1]);
@@ -241,7 +249,7 @@ TEST(Events, CtrlCIsADoneJob) {
     ::kill(::getpid(), SIGINT);
     exchange.wait_for_peer();
   });
-  EXPECT_EQ(run_events({.url = server.url()}, captured.console()), kOk);
+  EXPECT_EQ(run_events({.daemon = {.url = server.url()}}, captured.console()), kOk);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class FeedLog final {
       console_.err.line(fmt::format("agentd: connected again, resumed after {}", count_of(hello, "resume")));
     } else {
       console_.err.line(fmt::format("agentd: connected to {} (agentd {}), the newest event is {}",
-                                    one_line(options_.url), one_line(text_of(hello, "version")),
+                                    one_line(options_.daemon.url), one_line(text_of(hello, "version")),
                                     count_of(hello, "seq")));
     }
     connected_ = true;
@@ -90,7 +90,7 @@ class FeedLog final {
 }  // namespace
 
 int run_events(const EventsOptions& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const client::Rpc rpc(*endpoint, console.stop);
   const SystemClock clock;

@@ -27,7 +27,8 @@ Exit codes:
 
 Environment:
   AGENTD_CONFIG  the configuration file of serve and check
-  AGENTD_URL     the daemon that all but serve, check and demo talk to
+  AGENTD_URL     the daemon that all but serve, check and demo talk to: http://, https:// or unix:///PATH
+  AGENTD_CA      the CA of its certificate, a file in PEM
   AGENTD_TOKEN   the bearer token that they send, in place of that of 'agentd login'
   NO_COLOR       no colours)"};
 

@@ -13,7 +13,7 @@ namespace {
 void say_what_to_do(const LoginOptions& options, const client::DeviceCode& code, Output& err) {
   // Its letters, digits and dashes are safe in a terminal and in a shell.
   err.text(fmt::format("agentd: to sign in to {}, have an operator approve this code:\n\n    {}\n\n",
-                       one_line(options.url), paint(code.user_code, Ink::kGreen, err.style().colour)));
+                       one_line(options.daemon.url), paint(code.user_code, Ink::kGreen, err.style().colour)));
   err.line(fmt::format("  on the daemon's machine:  agentd devices approve {} --as NAME", code.user_code));
   if (!code.verification_uri.empty()) {
     err.line(fmt::format("  or see:                   {}", one_line(code.verification_uri)));
@@ -25,10 +25,11 @@ void say_what_to_do(const LoginOptions& options, const client::DeviceCode& code,
 }  // namespace
 
 int run_login(const LoginOptions& options, Console console, const Clock& clock, client::GrantSeams seams) {
-  const client::Endpoint endpoint{.url = options.url};
+  const client::Endpoint& endpoint = options.daemon;
   // A file that cannot be used is better known before somebody approves.
-  if (const auto kept = console.credentials.find(options.url); !kept) return report(kept.error(), endpoint, console);
-  const client::DeviceGrant device(options.url, options.client_id, console.stop, clock, std::move(seams));
+  if (const auto kept = console.credentials.find(options.daemon.url); !kept)
+    return report(kept.error(), endpoint, console);
+  const client::DeviceGrant device(endpoint, options.client_id, console.stop, clock, std::move(seams));
   const auto code = device.ask(options.scope);
   if (!code) return report(code.error(), endpoint, console);
   say_what_to_do(options, *code, console.err);
@@ -37,28 +38,28 @@ int run_login(const LoginOptions& options, Console console, const Clock& clock, 
         fmt::format("agentd: {}; trying again in {:.1f} s", one_line(why), static_cast<double>(delay_ms) / 1000));
   });
   if (!grant) return report(grant.error(), endpoint, console);
-  if (const auto kept = console.credentials.keep(options.url, grant->token); !kept) {
+  if (const auto kept = console.credentials.keep(options.daemon.url, grant->token); !kept) {
     // Nobody has the token, so nobody shall be signed in; if that fails too, the session expires.
-    [[maybe_unused]] const auto revoked = client::revoke_token(options.url, grant->token, console.stop);
+    [[maybe_unused]] const auto revoked = client::revoke_token(endpoint, grant->token, console.stop);
     return report(kept.error(), endpoint, console);
   }
   console.err.line(fmt::format("agentd: signed in to {} with scope {} for {}; the token is in {}",
-                               one_line(options.url), one_line(grant->scope), age_text(grant->expires_s * 1000),
+                               one_line(options.daemon.url), one_line(grant->scope), age_text(grant->expires_s * 1000),
                                one_line(console.credentials.path())));
   return kOk;
 }
 
 int run_logout(const LogoutOptions& options, Console console) {
-  const client::Endpoint endpoint{.url = options.url};
-  const auto token = console.credentials.find(options.url);
+  const client::Endpoint& endpoint = options.daemon;
+  const auto token = console.credentials.find(options.daemon.url);
   if (!token) return report(token.error(), endpoint, console);
   if (token->empty()) {
-    console.err.line(fmt::format("agentd: not signed in to {}", one_line(options.url)));
+    console.err.line(fmt::format("agentd: not signed in to {}", one_line(options.daemon.url)));
     return kOk;
   }
-  const auto revoked = client::revoke_token(options.url, *token, console.stop);
+  const auto revoked = client::revoke_token(endpoint, *token, console.stop);
   if (console.stop.requested()) return kInterrupted;
-  if (const auto forgotten = console.credentials.forget(options.url); !forgotten) {
+  if (const auto forgotten = console.credentials.forget(options.daemon.url); !forgotten) {
     return report(forgotten.error(), endpoint, console);
   }
   if (!revoked) {
@@ -67,7 +68,7 @@ int run_logout(const LogoutOptions& options, Console console) {
         "('agentd sessions revoke')");
     return report(revoked.error(), endpoint, console);
   }
-  console.err.line(fmt::format("agentd: signed out of {}", one_line(options.url)));
+  console.err.line(fmt::format("agentd: signed out of {}", one_line(options.daemon.url)));
   return kOk;
 }
 

@@ -60,7 +60,7 @@ class LoginTest : public testing::Test {
 
   int login(const std::string& url, CapturedConsole& captured, const std::function<void()>& on_pause = [] {}) {
     ManualClock clock;
-    return run_login({.url = url, .scope = "operator", .client_id = "laptop"}, captured.console(), clock,
+    return run_login({.daemon = {.url = url}, .scope = "operator", .client_id = "laptop"}, captured.console(), clock,
                      {.random = [] { return 0.0; },
                       .pause =
                           [&](std::int64_t ms) {
@@ -141,20 +141,20 @@ TEST_F(LoginTest, LogoutRevokesAndForgets) {
   FakeServer server([&](FakeExchange& exchange) { answer_polls(exchange, 500, ""); });
   ASSERT_TRUE(client::Credentials(file_).keep(server.url(), kToken));
   CapturedConsole captured(file_);
-  EXPECT_EQ(run_logout({.url = server.url()}, captured.console()), kOk);
+  EXPECT_EQ(run_logout({.daemon = {.url = server.url()}}, captured.console()), kOk);
   EXPECT_EQ(revoked_, 1);
   EXPECT_EQ(kept(server.url()), "");
   EXPECT_EQ(captured.err(), "agentd: signed out of " + server.url() + "\n");
 
   CapturedConsole again(file_);
-  EXPECT_EQ(run_logout({.url = server.url()}, again.console()), kOk);
+  EXPECT_EQ(run_logout({.daemon = {.url = server.url()}}, again.console()), kOk);
   EXPECT_EQ(again.err(), "agentd: not signed in to " + server.url() + "\n");
 }
 
 TEST_F(LoginTest, LogoutForgetsATokenOfADaemonThatIsGone) {
   ASSERT_TRUE(client::Credentials(file_).keep("http://127.0.0.1:1", kToken));
   CapturedConsole captured(file_);
-  EXPECT_EQ(run_logout({.url = "http://127.0.0.1:1"}, captured.console()), kUnreachable);
+  EXPECT_EQ(run_logout({.daemon = {.url = "http://127.0.0.1:1"}}, captured.console()), kUnreachable);
   EXPECT_EQ(kept("http://127.0.0.1:1"), "");
   EXPECT_NE(captured.err().find("is forgotten here, but its session goes on"), std::string::npos);
 }
@@ -176,14 +176,23 @@ TEST_F(LoginTest, TheOtherCommandsUseTheKeptTokenUnlessOneIsGiven) {
   const std::string signed_out = "agentd: signed out: run agentd login --url " + server.url() + "\n";
   const std::map<std::string, std::function<int(const std::string& token, Console console)>> commands = {
       {"send",
-       [&](auto token, auto console) { return run_send({.url = server.url(), .token = token, .text = "x"}, console); }},
-      {"tasks", [&](auto token, auto console) { return run_tasks({.url = server.url(), .token = token}, console); }},
-      {"task", [&](auto token, auto console) { return run_task({.url = server.url(), .token = token}, console); }},
-      {"events", [&](auto token, auto console) { return run_events({.url = server.url(), .token = token}, console); }},
+       [&](auto token, auto console) {
+         return run_send({.daemon = {.url = server.url(), .token = token}, .text = "x"}, console);
+       }},
+      {"tasks",
+       [&](auto token, auto console) { return run_tasks({.daemon = {.url = server.url(), .token = token}}, console); }},
+      {"task",
+       [&](auto token, auto console) { return run_task({.daemon = {.url = server.url(), .token = token}}, console); }},
+      {"events", [&](auto token,
+                     auto console) { return run_events({.daemon = {.url = server.url(), .token = token}}, console); }},
       {"devices",
-       [&](auto token, auto console) { return run_devices({.url = server.url(), .token = token}, console); }},
+       [&](auto token, auto console) {
+         return run_devices({.daemon = {.url = server.url(), .token = token}}, console);
+       }},
       {"sessions",
-       [&](auto token, auto console) { return run_sessions({.url = server.url(), .token = token}, console); }},
+       [&](auto token, auto console) {
+         return run_sessions({.daemon = {.url = server.url(), .token = token}}, console);
+       }},
   };
   for (const auto& [name, run] : commands) {
     CapturedConsole stored(file_);
@@ -206,7 +215,7 @@ TEST_F(LoginTest, ASessionThatIsRevokedWhileItReadsIsSignedOut) {
   });
   ASSERT_TRUE(client::Credentials(file_).keep(server.url(), kToken));
   CapturedConsole captured(file_);
-  EXPECT_EQ(run_events({.url = server.url()}, captured.console()), kRefused);
+  EXPECT_EQ(run_events({.daemon = {.url = server.url()}}, captured.console()), kRefused);
   EXPECT_NE(captured.err().find("agentd: signed out: run agentd login"), std::string::npos) << captured.err();
 }
 

@@ -100,18 +100,21 @@ class Grammar final {
   CLI::App app_;
 };
 
-void add_url(Grammar& grammar, std::string& url) {
-  url = kDefaultUrl;
+void add_url(Grammar& grammar, client::Endpoint& daemon) {
+  daemon.url = kDefaultUrl;
   grammar.app()
-      .add_option("--url", url, fmt::format("The daemon (default {}, or AGENTD_URL)", kDefaultUrl))
+      .add_option("--url", daemon.url, fmt::format("The daemon (default {}, or AGENTD_URL)", kDefaultUrl))
       ->envname("AGENTD_URL");
+  grammar.app()
+      .add_option("--ca", daemon.ca, "The CA of an https:// daemon, a file in PEM (default the system's, or AGENTD_CA)")
+      ->envname("AGENTD_CA");
 }
 
 // The daemon, and who one is there.
-void add_daemon(Grammar& grammar, std::string& url, std::string& token) {
-  add_url(grammar, url);
+void add_daemon(Grammar& grammar, client::Endpoint& daemon) {
+  add_url(grammar, daemon);
   grammar.app()
-      .add_option("--token", token, "The bearer token (default AGENTD_TOKEN, else that of 'agentd login')")
+      .add_option("--token", daemon.token, "The bearer token (default AGENTD_TOKEN, else that of 'agentd login')")
       ->envname("AGENTD_TOKEN");
 }
 
@@ -159,7 +162,7 @@ Parsed parse_send(Words words) {
   bool no_wait = false;
   Grammar grammar("send", kSendHelp);
   auto& app = grammar.app();
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   app.add_option("--context", options.context, "The conversation (default root)");
   app.add_option("--task", options.task, "Answer or add to this task");
   app.add_option("--workflow", options.workflow, "Run this workflow instead of asking the agent");
@@ -207,7 +210,7 @@ Parsed parse_one_task(TaskOptions::Verb verb, Words words) {
   const bool show = verb == TaskOptions::Verb::kShow;
   const std::string command = show ? "tasks show" : "tasks cancel";
   Grammar grammar(command, show ? kTasksShowHelp : kTasksCancelHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_flag("--json", options.json, "The task as JSON");
   auto parsed = grammar.parse(std::move(words), 0, 1);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
@@ -224,7 +227,7 @@ Parsed parse_tasks_list(Words words) {
   TasksOptions options;
   std::string state;
   Grammar grammar("tasks", kTasksHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_option("--state", state, "Only tasks in this state: working, input-required, …");
   grammar.app().add_option("--context", options.context, "Only tasks of this conversation");
   grammar.app().add_option("--limit", options.limit, "At most so many, newest first (default 50)");
@@ -253,7 +256,7 @@ Parsed parse_events(Words words) {
   EventsOptions options;
   std::string kinds;
   Grammar grammar("events", kEventsHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_option("--from", options.from,
                            "Resume after this sequence number (default: all that the ring holds)");
   grammar.app().add_option("--kinds", kinds, "Only these kinds of events: task,run,…");
@@ -278,7 +281,7 @@ std::optional<Said> scope_fault(std::string_view command, const std::string& sco
 Parsed parse_login(Words words) {
   LoginOptions options;
   Grammar grammar("login", kLoginHelp);
-  add_url(grammar, options.url);
+  add_url(grammar, options.daemon);
   grammar.app().add_option("--scope", options.scope, "What to ask for: user (default) or operator");
   grammar.app().add_option("--client-id", options.client_id,
                            "What to be called until it is approved (default agentd-cli)");
@@ -291,7 +294,7 @@ Parsed parse_login(Words words) {
 Parsed parse_logout(Words words) {
   LogoutOptions options;
   Grammar grammar("logout", kLogoutHelp);
-  add_url(grammar, options.url);
+  add_url(grammar, options.daemon);
   auto parsed = grammar.parse(std::move(words), 0, 0);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
   return options;
@@ -303,7 +306,7 @@ constexpr const char* kResultAsJson = "The result as JSON";
 Parsed parse_approve(Words words) {
   DevicesOptions options{.verb = DevicesOptions::Verb::kApprove};
   Grammar grammar("devices approve", kDevicesApproveHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_option("--as", options.as, "Whose sign-in it is: a name of a-z, 0-9, '.', '_', '-'");
   grammar.app().add_option("--scope", options.scope,
                            "Grant no more than this: user or operator (default: what was asked for)");
@@ -321,7 +324,7 @@ Parsed parse_approve(Words words) {
 Parsed parse_deny(Words words) {
   DevicesOptions options{.verb = DevicesOptions::Verb::kDeny};
   Grammar grammar("devices deny", kDevicesDenyHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_flag("--all", options.all, "Every sign-in that waits");
   grammar.app().add_flag("--json", options.json, kResultAsJson);
   auto parsed = grammar.parse(std::move(words), 0, 1);
@@ -335,7 +338,7 @@ Parsed parse_deny(Words words) {
 Parsed parse_devices_list(Words words) {
   DevicesOptions options;
   Grammar grammar("devices", kDevicesHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_flag("--json", options.json, kRowsAsJson);
   auto parsed = grammar.parse(std::move(words), 0, 0);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;
@@ -345,7 +348,7 @@ Parsed parse_devices_list(Words words) {
 Parsed parse_revoke(Words words) {
   SessionsOptions options{.verb = SessionsOptions::Verb::kRevoke};
   Grammar grammar("sessions revoke", kSessionsRevokeHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_option("--name", options.name, "Every session of this name");
   grammar.app().add_flag("--all", options.all, "Every session");
   grammar.app().add_flag("--json", options.json, kResultAsJson);
@@ -362,7 +365,7 @@ Parsed parse_revoke(Words words) {
 Parsed parse_sessions_list(Words words) {
   SessionsOptions options;
   Grammar grammar("sessions", kSessionsHelp);
-  add_daemon(grammar, options.url, options.token);
+  add_daemon(grammar, options.daemon);
   grammar.app().add_flag("--json", options.json, kRowsAsJson);
   auto parsed = grammar.parse(std::move(words), 0, 0);
   if (auto* said = std::get_if<Said>(&parsed)) return *said;

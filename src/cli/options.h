@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "client/rpc.h"
+
 namespace agentd::cli {
 
 struct ServeOptions {
@@ -27,9 +29,8 @@ struct ConfigSchemaOptions {};
 
 // One `--input`: `name=text`, or `name:=json`.
 struct SendOptions {
-  std::string url = {};
-  std::string token = {};    // empty = the one that is kept for the URL
-  std::string context = {};  // empty = `root`, or the task's own when a task is named
+  client::Endpoint daemon = {};  // without a token, the one that is kept for the URL
+  std::string context = {};      // empty = `root`, or the task's own when a task is named
   std::string task = {};
   std::string text = {};  // "-" = stdin
   std::string workflow = {};
@@ -42,8 +43,7 @@ struct SendOptions {
 };
 
 struct TasksOptions {
-  std::string url = {};
-  std::string token = {};
+  client::Endpoint daemon = {};
   std::string state = {};  // TASK_STATE_…, or empty
   std::string context = {};
   std::size_t limit = 50;
@@ -53,35 +53,32 @@ struct TasksOptions {
 struct TaskOptions {
   enum class Verb : std::uint8_t { kShow, kCancel };
   Verb verb = Verb::kShow;
-  std::string url = {};
-  std::string token = {};
+  client::Endpoint daemon = {};
   std::string id = {};
   bool json = false;
 };
 
 struct EventsOptions {
-  std::string url = {};
-  std::string token = {};
+  client::Endpoint daemon = {};
   std::uint64_t from = 0;
   std::vector<std::string> kinds = {};  // empty = all
   bool json = false;
 };
 
 struct LoginOptions {
-  std::string url = {};
+  client::Endpoint daemon = {};
   std::string scope = "user";  // or operator
   std::string client_id = "agentd-cli";
 };
 
 struct LogoutOptions {
-  std::string url = {};
+  client::Endpoint daemon = {};
 };
 
 struct DevicesOptions {
   enum class Verb : std::uint8_t { kList, kApprove, kDeny };
   Verb verb = Verb::kList;
-  std::string url = {};
-  std::string token = {};
+  client::Endpoint daemon = {};
   std::string code = {};
   std::string as = {};     // whose it will be
   std::string scope = {};  // empty = what was asked for
@@ -92,8 +89,7 @@ struct DevicesOptions {
 struct SessionsOptions {
   enum class Verb : std::uint8_t { kList, kRevoke };
   Verb verb = Verb::kList;
-  std::string url = {};
-  std::string token = {};
+  client::Endpoint daemon = {};
   std::string sid = {};  // to revoke: this, or those of `name`, or all
   std::string name = {};
   bool all = false;

@@ -52,7 +52,7 @@ TEST(Options, FlagsOfSend) {
       parsed<SendOptions>({"send", "--no-stream", "--no-wait", "--json", "--timeout", "5s", "--url", "http://h", "x"});
   EXPECT_TRUE(!all.stream && !all.wait && all.json);
   EXPECT_EQ(all.timeout_ms, 5000);
-  EXPECT_EQ(all.url, "http://h");
+  EXPECT_EQ(all.daemon.url, "http://h");
 }
 
 TEST(Options, StatesAreTakenInAnySpelling) {
@@ -67,7 +67,7 @@ TEST(Options, SignInAndWhoMayComeIn) {
   const auto login = parsed<LoginOptions>({"login"});
   EXPECT_EQ(login.scope + " " + login.client_id, "user agentd-cli");
   EXPECT_EQ(parsed<LoginOptions>({"login", "--scope", "operator", "--url", "http://h"}).scope, "operator");
-  EXPECT_EQ(parsed<LogoutOptions>({"logout", "--url", "http://h"}).url, "http://h");
+  EXPECT_EQ(parsed<LogoutOptions>({"logout", "--url", "http://h"}).daemon.url, "http://h");
   EXPECT_EQ(parsed<DevicesOptions>({"devices"}).verb, DevicesOptions::Verb::kList);
   const auto approve = parsed<DevicesOptions>({"devices", "approve", "BCDF-GHJK", "--as", "alice", "--scope=user"});
   EXPECT_EQ(approve.verb, DevicesOptions::Verb::kApprove);
@@ -77,7 +77,7 @@ TEST(Options, SignInAndWhoMayComeIn) {
   EXPECT_TRUE(parsed<SessionsOptions>({"sessions", "--json"}).json);
   EXPECT_EQ(parsed<SessionsOptions>({"sessions", "revoke", "ds_1"}).sid, "ds_1");
   EXPECT_EQ(parsed<SessionsOptions>({"sessions", "revoke", "--name", "alice"}).name, "alice");
-  EXPECT_EQ(parsed<TasksOptions>({"tasks", "--token", "t"}).token, "t");
+  EXPECT_EQ(parsed<TasksOptions>({"tasks", "--token", "t"}).daemon.token, "t");
 }
 
 TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {

@@ -162,7 +162,7 @@ int run_send(const SendOptions& options, Console console) {
   if (!text) return report(text.error(), {}, console);
   auto params = send_params(options, *text);
   if (!params) return report(params.error(), {}, console);
-  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
   if (!endpoint) return report(endpoint.error(), {}, console);
   Sending sending(options, *endpoint, console);
   const auto sent = sending.run(std::move(*params));

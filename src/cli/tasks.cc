@@ -43,7 +43,7 @@ Result<std::vector<Json>> list_tasks(const client::Rpc& rpc, const TasksOptions&
 }  // namespace
 
 int run_tasks(const TasksOptions& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const auto tasks = list_tasks(client::Rpc(*endpoint, console.stop), options);
   if (!tasks) return report(tasks.error(), *endpoint, console);
@@ -57,7 +57,7 @@ int run_tasks(const TasksOptions& options, Console console) {
 
 int run_task(const TaskOptions& options, Console console) {
   const bool cancel = options.verb == TaskOptions::Verb::kCancel;
-  const auto endpoint = client::endpoint_of(options.url, options.token, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const client::Rpc rpc(*endpoint, console.stop);
   const auto task = rpc.call({.method = cancel ? "CancelTask" : "GetTask",

@@ -158,12 +158,13 @@ Status Credentials::change(const std::string& url, const std::string& token) con
   return replace(folder->get(), path, dump_json(*all) + "\n");
 }
 
-Result<Endpoint> endpoint_of(const std::string& url, const std::string& token, const Credentials& credentials) {
-  if (!token.empty()) return Endpoint{.url = url, .token = token};
-  auto kept = credentials.find(url);
+Result<Endpoint> endpoint_of(Endpoint asked, const Credentials& credentials) {
+  if (!asked.token.empty()) return asked;
+  auto kept = credentials.find(asked.url);
   if (!kept) return std::unexpected(kept.error());
-  const bool stored = !kept->empty();
-  return Endpoint{.url = url, .token = std::move(*kept), .stored = stored};
+  asked.stored = !kept->empty();
+  asked.token = *std::move(kept);
+  return asked;
 }
 
 }  // namespace agentd::client

@@ -37,8 +37,7 @@ class Credentials final {
   std::string path_;
 };
 
-// `url` with `token`, or with the one that is kept for that URL when `token` is "". Errors: as those of find().
-[[nodiscard]] Result<Endpoint> endpoint_of(const std::string& url, const std::string& token,
-                                           const Credentials& credentials);
+// What was asked for, with the token that is kept for its URL where it has none. Errors: as those of find().
+[[nodiscard]] Result<Endpoint> endpoint_of(Endpoint asked, const Credentials& credentials);
 
 }  // namespace agentd::client

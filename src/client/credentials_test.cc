@@ -144,17 +144,17 @@ TEST_F(CredentialsTest, WithoutAPlaceThereAreNone) {
 TEST_F(CredentialsTest, AGivenTokenGoesBeforeTheKeptOne) {
   const Credentials credentials(file_);
   ASSERT_TRUE(credentials.keep("http://a", "kept"));
-  const auto kept = endpoint_of("http://a/", "", credentials);
+  const auto kept = endpoint_of({.url = "http://a/", .token = ""}, credentials);
   EXPECT_EQ(kept->token, "kept");
   EXPECT_TRUE(kept->stored);
-  const auto given = endpoint_of("http://a/", "given", credentials);
+  const auto given = endpoint_of({.url = "http://a/", .token = "given"}, credentials);
   EXPECT_EQ(given->token, "given");
   EXPECT_FALSE(given->stored);
-  EXPECT_EQ(endpoint_of("unix:///run/agentd.sock", "", credentials)->token, "");
+  EXPECT_EQ(endpoint_of({.url = "unix:///run/agentd.sock", .token = ""}, credentials)->token, "");
 
   fs::permissions(file_, fs::perms(0644));
-  EXPECT_TRUE(endpoint_of("http://a", "given", credentials)) << "the file is not needed";
-  EXPECT_EQ(endpoint_of("http://a", "", credentials).error().code, Code::kConfig);
+  EXPECT_TRUE(endpoint_of({.url = "http://a", .token = "given"}, credentials)) << "the file is not needed";
+  EXPECT_EQ(endpoint_of({.url = "http://a", .token = ""}, credentials).error().code, Code::kConfig);
 }
 
 TEST(CredentialsPath, IsInTheConfigFolderOfTheUser) {

@@ -22,13 +22,14 @@ constexpr Deadlines kDeadlines{.silence_ms = 10'000, .total_ms = 20'000};
 
 constexpr const char* kAgain = "run 'agentd login' again";
 
-Result<HttpResponse> post_form(const std::string& url, std::string_view path, std::string form, const Stop& stop) {
-  const auto base = canonical_url(url);
+Result<HttpResponse> post_form(const Endpoint& daemon, std::string_view path, std::string form, const Stop& stop) {
+  const auto base = canonical_url(daemon.url);
   if (!base) return std::unexpected(base.error());
   return http_request(
       {.url = fmt::format("{}{}", *base, path),
        .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"Accept", "application/json"}},
-       .body = std::move(form)},
+       .body = std::move(form),
+       .ca = daemon.ca},
       kDeadlines, stop);
 }
 
@@ -124,12 +125,16 @@ Polled judge(const Result<HttpResponse>& response) {
 
 }  // namespace
 
-DeviceGrant::DeviceGrant(std::string url, std::string client_id, const Stop& stop, const Clock& clock, GrantSeams seams)
-    : url_(std::move(url)), client_id_(std::move(client_id)), stop_(stop), clock_(clock), seams_(std::move(seams)) {}
+DeviceGrant::DeviceGrant(Endpoint daemon, std::string client_id, const Stop& stop, const Clock& clock, GrantSeams seams)
+    : daemon_(std::move(daemon)),
+      client_id_(std::move(client_id)),
+      stop_(stop),
+      clock_(clock),
+      seams_(std::move(seams)) {}
 
 Result<DeviceCode> DeviceGrant::ask(const std::string& scope) const {
   const auto response =
-      post_form(url_, "/oauth2/device_authorization", form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
+      post_form(daemon_, "/oauth2/device_authorization", form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
   if (!response) return std::unexpected(response.error());
   const Json answer = object_of(response->body);
   if (response->head.status == 429) {
@@ -157,7 +162,7 @@ Result<Grant> DeviceGrant::wait(const DeviceCode& code, const Retry& retry) cons
     pause(interval_ms + more_ms);
     if (stop_.requested()) return fail(Code::kTimeout, "interrupted");
     Polled polled = judge(post_form(
-        url_, "/oauth2/token",
+        daemon_, "/oauth2/token",
         form_of({{"grant_type", kDeviceCodeGrant}, {"device_code", code.device_code}, {"client_id", client_id_}}),
         stop_));
     if (stop_.requested() && !polled.outcome) return fail(Code::kTimeout, "interrupted");
@@ -182,8 +187,8 @@ void DeviceGrant::pause(std::int64_t ms) const {
   }
 }
 
-Status revoke_token(const std::string& url, const std::string& token, const Stop& stop) {
-  const auto response = post_form(url, "/oauth2/revoke", form_of({{"token", token}}), stop);
+Status revoke_token(const Endpoint& daemon, const std::string& token, const Stop& stop) {
+  const auto response = post_form(daemon, "/oauth2/revoke", form_of({{"token", token}}), stop);
   if (!response) return std::unexpected(response.error());
   if (response->head.status != 200) return std::unexpected(decode_http_error(response->head, response->body));
   return {};

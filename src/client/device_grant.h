@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "client/backoff.h"
 #include "client/http.h"
+#include "client/rpc.h"
 
 namespace agentd::client {
 
@@ -42,7 +43,7 @@ struct GrantSeams {
 
 class DeviceGrant final {
  public:
-  DeviceGrant(std::string url, std::string client_id, const Stop& stop, const Clock& clock, GrantSeams seams = {});
+  DeviceGrant(Endpoint daemon, std::string client_id, const Stop& stop, const Clock& clock, GrantSeams seams = {});
 
   [[nodiscard]] Result<DeviceCode> ask(const std::string& scope) const;
   // `retry` is told of what passes, before the wait that follows it.
@@ -52,7 +53,7 @@ class DeviceGrant final {
  private:
   void pause(std::int64_t ms) const;
 
-  std::string url_;
+  Endpoint daemon_;
   std::string client_id_;
   const Stop& stop_;
   const Clock& clock_;
@@ -60,6 +61,6 @@ class DeviceGrant final {
 };
 
 // Ends the session of a token; one that is none any more is ended already.
-[[nodiscard]] Status revoke_token(const std::string& url, const std::string& token, const Stop& stop);
+[[nodiscard]] Status revoke_token(const Endpoint& daemon, const std::string& token, const Stop& stop);
 
 }  // namespace agentd::client

@@ -37,7 +37,7 @@ struct Story {
       if (answer.status != 0)
         exchange.answer(answer.status, answer.body, answer.headers);  // else the connection is cut
     });
-    const DeviceGrant device(server.url(), "cli-1", stop, clock,
+    const DeviceGrant device({.url = server.url()}, "cli-1", stop, clock,
                              {.random = [] { return 1.0; },
                               .pause =
                                   [this](std::int64_t ms) {
@@ -188,8 +188,8 @@ TEST(DeviceGrant, ASessionIsRevokedByItsToken) {
     exchange.answer(200, "", "");
   });
   const Stop stop;
-  EXPECT_TRUE(revoke_token(server.url(), "agentd_at_1", stop));
-  EXPECT_EQ(revoke_token("http://127.0.0.1:1", "t", stop).error().code, Code::kUnavailable);
+  EXPECT_TRUE(revoke_token({.url = server.url()}, "agentd_at_1", stop));
+  EXPECT_EQ(revoke_token({.url = "http://127.0.0.1:1"}, "t", stop).error().code, Code::kUnavailable);
   const std::lock_guard lock(mutex);
   EXPECT_EQ(request, "POST /oauth2/revoke HTTP/1.1\ntoken=agentd_at_1");
 }

@@ -45,7 +45,9 @@ std::string_view trim(std::string_view text) {
 
 bool is_loopback(std::string_view url) {
   if (const auto at = url.find("://"); at != std::string_view::npos) url.remove_prefix(at + 3);
-  return url.starts_with("127.") || url.starts_with("localhost") || url.starts_with("[::1]");
+  if (url.starts_with("[::1]")) return true;
+  const std::string_view host = url.substr(0, url.find_first_of(":/?#"));
+  return host == "localhost" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
 // One transfer. An easy handle driven through a multi handle, because only curl_multi_poll can also wait for
@@ -93,6 +95,10 @@ class Transfer final {
     if (is_loopback(url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (!request_.ca.empty()) {
+      curl_easy_setopt(easy, CURLOPT_CAINFO, request_.ca.c_str());
+      curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);  // and nobody else
+    }
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(deadlines_.connect_ms));
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -188,8 +194,10 @@ class Transfer final {
     if (code == CURLE_OK) return StreamEnd::kComplete;
     if (head_given_) return StreamEnd::kCut;
     const bool late = code == CURLE_OPERATION_TIMEDOUT;
+    const bool unknown_ca = code == CURLE_PEER_FAILED_VERIFICATION && request_.ca.empty();
     return fail(late ? Code::kTimeout : Code::kUnavailable,
-                fmt::format("{}: {}", request_.url, why_[0] != '\0' ? why_ : curl_easy_strerror(code)));
+                fmt::format("{}: {}{}", request_.url, why_[0] != '\0' ? why_ : curl_easy_strerror(code),
+                            unknown_ca ? "; name the CA of its certificate with --ca FILE or AGENTD_CA" : ""));
   }
 
   const HttpRequest& request_;

@@ -2,6 +2,7 @@
 //
 // Each call makes a connection of its own and holds the calling thread; calls on different threads share
 // nothing. HTTP/1.1, no redirects, no proxy for a loopback host. A URL may also be `unix:///path/to/socket`.
+// The certificate of an https server is always verified.
 // Every wait has a deadline and sees `stop` at once. Errors: kUnavailable (nobody there, or cut before the
 // answer was whole), kTimeout; any HTTP status is an answer, not an error.
 #pragma once
@@ -25,6 +26,7 @@ struct HttpRequest {
   std::string url;
   Headers headers = {};
   std::string body = {};
+  std::string ca = {};  // file of the CA certificates that https is verified against; "" = those of the system
 };
 
 struct Deadlines {

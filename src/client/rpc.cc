@@ -93,7 +93,8 @@ HttpRequest Rpc::request_for(const Call& call, std::string_view accept) const {
   HttpRequest request{
       .url = endpoint_.url,
       .headers = {{"Content-Type", "application/json"}, {"Accept", std::string(accept)}, {"A2A-Version", "1.0"}},
-      .body = dump_json({{"jsonrpc", "2.0"}, {"id", kId}, {"method", call.method}, {"params", call.params}})};
+      .body = dump_json({{"jsonrpc", "2.0"}, {"id", kId}, {"method", call.method}, {"params", call.params}}),
+      .ca = endpoint_.ca};
   if (!call.extensions.empty())
     request.headers.emplace_back("A2A-Extensions", fmt::format("{}", fmt::join(call.extensions, ",")));
   if (!endpoint_.token.empty()) request.headers.emplace_back("Authorization", "Bearer " + endpoint_.token);

@@ -24,6 +24,7 @@ inline constexpr std::string_view kAnnotationsUri = "https://agentd.dev/a2a/ext/
 struct Endpoint {
   std::string url;
   std::string token = {};  // empty = none
+  std::string ca = {};     // as in HttpRequest
   bool stored = false;     // the token is one that `agentd login` kept (credentials.h)
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "AGENTD_";
 // Read by the command line, not by the daemon: which file, which daemon, which credential.
-constexpr std::array<std::string_view, 3> kCommandLine = {"AGENTD_CONFIG", "AGENTD_URL", "AGENTD_TOKEN"};
+constexpr std::array<std::string_view, 4> kCommandLine = {"AGENTD_CONFIG", "AGENTD_URL", "AGENTD_CA", "AGENTD_TOKEN"};
 
 using Names = std::set<std::string, std::less<>>;
 using Blame = std::function<void(std::string message)>;

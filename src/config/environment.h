@@ -25,7 +25,7 @@ namespace agentd::config {
 [[nodiscard]] bool is_variable_name(std::string_view name);
 
 // Both of the above, in place; faults go to the report. An AGENTD_… variable that is no key's is a fault,
-// unless it is one of the command line's (AGENTD_CONFIG, AGENTD_URL, AGENTD_TOKEN) or one that the document refers to.
+// unless it is one of the command line's (AGENTD_CONFIG, AGENTD_URL, AGENTD_CA, AGENTD_TOKEN) or one that the document refers to.
 void apply_environment(Document& document, const Environment& env, Report& report);
 
 }  // namespace agentd::config

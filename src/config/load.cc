@@ -1,11 +1,13 @@
 // load(): the order in which a configuration is put together, and the rules that hold between keys.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "config/environment.h"
 #include "config/files.h"
+#include "config/origin.h"
 #include "config/reader.h"
 #include "config/report.h"
 #include "config/snapshot.h"
@@ -29,6 +31,9 @@ void check_principals(const Document& document, const Snapshot& snapshot, Report
     if (has(written, "match") && has(written["match"], "bearer_ref") && !has(written, "id")) {
       report.add(path, "a bearer_ref rule misses id: what it owns is kept under it");
     }
+    if (std::ranges::count(rule.san, '*') > 1) {
+      report.add(path + ".match.san", "has more than one *", "a name with one * at most");
+    }
     if (rule.id.empty()) continue;
     const auto [first, is_new] = ids.emplace(rule.id, i);
     if (!is_new) {
@@ -46,6 +51,44 @@ void check_device_grant(const Document& document, const Snapshot& snapshot, Repo
   }
   report.add("a2a.device_grant.enabled", "is on, and there is no operator who could approve a sign-in",
              "a2a.bearer, or a rule of role operator in a2a.principals");
+}
+
+bool can_authenticate(const Snapshot& snapshot) {
+  return snapshot.a2a.bearer || !snapshot.a2a.principals.empty() || snapshot.a2a.device_grant.enabled ||
+         !snapshot.a2a.tls.client_ca.empty();
+}
+
+// access.md section 5: what is reached from elsewhere is TLS and knows its callers, or it was asked to be neither.
+void check_listener(const Snapshot& snapshot, const std::string& address, const std::string& path, Report& report) {
+  if (is_https(address) && snapshot.a2a.tls.cert.empty()) {
+    report.add(path, "an https:// address needs a certificate: set a2a.tls.cert and a2a.tls.key");
+  }
+  if (is_local(address)) return;
+  if (!is_https(address) && !snapshot.a2a.insecure) {
+    report.add(path,
+               "an http:// address that others can reach sends tokens in the clear: listen on https:// with "
+               "a2a.tls.cert and a2a.tls.key, or set a2a.insecure: true");
+  }
+  if (is_https(address) && !can_authenticate(snapshot)) {
+    report.add(path,
+               "an address that others can reach needs to know its callers: set a2a.bearer, a2a.principals or "
+               "a2a.tls.client_ca");
+  }
+}
+
+void check_listeners(const Document& document, const Snapshot& snapshot, Report& report) {
+  const auto& tls = snapshot.a2a.tls;
+  if (tls.cert.empty() != tls.key.empty()) report.add("a2a.tls", tls.cert.empty() ? "misses cert" : "misses key");
+  const Json* section = has(document.value, "a2a") ? &document.value["a2a"] : nullptr;
+  const Json written = section != nullptr && has(*section, "listen") ? (*section)["listen"] : Json();
+  if (!written.is_array()) {
+    for (const std::string& address : snapshot.a2a.listen) check_listener(snapshot, address, "a2a.listen", report);
+    return;
+  }
+  if (written.size() != snapshot.a2a.listen.size()) return;  // some were refused already
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    check_listener(snapshot, snapshot.a2a.listen[i], fmt::format("a2a.listen[{}]", i), report);
+  }
 }
 
 void default_store_path(const Environment& env, Snapshot& snapshot, Report& report) {
@@ -76,6 +119,7 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   Reader(*document, source.env, snapshot, report).read();
   check_principals(*document, snapshot, report);
   check_device_grant(*document, snapshot, report);
+  check_listeners(*document, snapshot, report);
   default_store_path(source.env, snapshot, report);
   if (!report.empty()) return std::unexpected(std::move(report).in_order());
   return snapshot;

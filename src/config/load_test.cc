@@ -119,8 +119,8 @@ TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
   EXPECT_EQ(faults("a2a:\n  lisen: x\n  ring: 5\n  zebra: 1\n'a2a.url': x\n"),
             (Texts{"2:3: a2a.lisen: is not a known key; did you mean a2a.listen?",
                    "3:3: a2a.ring: is not a known key; did you mean a2a.events.ring?",
-                   "4:3: a2a.zebra: is not a known key; expected a mapping with members of listen, url, bearer, "
-                   "principals, device_grant, sessions, cors, events, introspection",
+                   "4:3: a2a.zebra: is not a known key; expected a mapping with members of listen, url, tls, "
+                   "insecure, bearer, principals, device_grant, sessions, cors, events, introspection",
                    "5:1: a2a.url: is not a known key" + keys}));
   EXPECT_EQ(faults("'': 1\n"), Texts{"1:1: is not a known key" + keys});
 }
@@ -128,11 +128,10 @@ TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
 TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
   env_.emplace_back("T", "t");
   EXPECT_EQ(
-      faults("a2a:\n  tls: {cert: x}\n  principals:\n"
+      faults("a2a:\n  peers: []\n  principals:\n"
              "    - {id: a, match: {san: x}, role: user}\n"
              "agent: {model: {provider: openai, api_key: {env: T}}, budget: {}}\nmcp: {}\n"),
-      (Texts{"2:3: a2a.tls: is not supported by this version",
-             "4:23: a2a.principals[0].match.san: is not supported by this version",
+      (Texts{"2:3: a2a.peers: is not supported by this version",
              "5:17: agent.model.provider: is not supported by this version; expected one of scripted",
              "5:35: agent.model.api_key: is not supported by this version",
              "5:55: agent.budget: is not supported by this version", "6:1: mcp: is not supported by this version"}));
@@ -195,30 +194,69 @@ TEST_F(Config, ReportsFaultsOfSyntaxWithTheirPlace) {
             (folder_ / "none.yaml").string() + ": cannot be read: No such file or directory");
 }
 
-TEST_F(Config, ListensOnLoopbackOnly) {
-  const std::string expected = "; expected http://127.0.0.1:PORT or http://[::1]:PORT, or a list of them";
-  EXPECT_EQ(faults("a2a:\n  listen:\n    - http://0.0.0.0:1\n    - https://127.0.0.1:1\n    - unix:///run/a\n"
-                   "    - http://127.0.0.1\n    - http://127.0.0.1:70000\n    - 8420\n    - http://127.x:1\n "
-                   "   - ftp://a\n"),
-            (Texts{
-                "3:7: a2a.listen[0]: only loopback addresses can be listened on by this version" + expected,
-                "4:7: a2a.listen[1]: an address of https:// is not supported by this version" + expected,
-                "5:7: a2a.listen[2]: an address of unix: is not supported by this version" + expected,
-                "6:7: a2a.listen[3]: it names no port" + expected,
-                "7:7: a2a.listen[4]: its port is not a number up to 65535" + expected,
-                "8:7: a2a.listen[5]: is not a text" + expected,
-                "9:7: a2a.listen[6]: only loopback addresses can be listened on by this version" + expected,
-                "10:7: a2a.listen[7]: is not a URL that can be listened on" + expected,
-            }));
+TEST_F(Config, RefusesWhatIsNoAddress) {
+  const std::string expected =
+      "; expected http://127.0.0.1:PORT, https://ADDRESS:PORT or unix:///PATH, or a list of them";
+  EXPECT_EQ(
+      faults(
+          "a2a:\n  listen:\n    - http://agent.example:1\n    - https://localhost.evil.example:1\n    - unix://run/a\n"
+          "    - http://127.0.0.1\n    - http://127.0.0.1:70000\n    - 8420\n    - http://127.x:1\n "
+          "   - ftp://a\n"),
+      (Texts{
+          "3:7: a2a.listen[0]: its host is not an address of this machine" + expected,
+          "4:7: a2a.listen[1]: its host is not an address of this machine" + expected,
+          "5:7: a2a.listen[2]: the path of its socket is not absolute" + expected,
+          "6:7: a2a.listen[3]: it names no port" + expected,
+          "7:7: a2a.listen[4]: its port is not a number up to 65535" + expected,
+          "8:7: a2a.listen[5]: is not a text" + expected,
+          "9:7: a2a.listen[6]: its host is not an address of this machine" + expected,
+          "10:7: a2a.listen[7]: is not a URL that can be listened on" + expected,
+      }));
   EXPECT_EQ(faults("a2a: {listen: []}"), Texts{"1:7: a2a.listen: has 0 addresses; expected 1 to 16 of them"});
-  for (const char* good_one : {"http://127.0.0.1:0", "http://127.1.2.3:80/", "http://[::1]:1"}) {
+  for (const char* good_one : {"http://127.0.0.1:0", "http://127.1.2.3:80/", "http://[::1]:1", "http://[::2]:1",
+                               "https://0.0.0.0:443", "unix:///run/a.sock"}) {
     EXPECT_TRUE(parse_listen(good_one)) << good_one;
   }
-  for (const char* bad :
-       {"http://[::2]:1", "http://[::1:1", "http://:1", "http://127.0.0.1:", "http://127.0.0.1:1/x",
-        "http://u@127.0.0.1:1", "http://127.0.0.1:-1", "http://127.evil.example:1", "http://[::1]1"}) {
+  for (const char* bad : {"http://[::1:1", "http://:1", "http://127.0.0.1:", "http://127.0.0.1:1/x",
+                          "http://u@127.0.0.1:1", "http://127.0.0.1:-1", "http://127.evil.example:1", "http://[::1]1",
+                          "unix:", "unix://", "unix:///", "unix:///run/"}) {
     EXPECT_FALSE(parse_listen(bad)) << bad;
   }
+  EXPECT_TRUE(parse_listen("unix:///" + std::string(106, 'a')));
+  EXPECT_FALSE(parse_listen("unix:///" + std::string(107, 'a')));
+}
+
+TEST_F(Config, ListensOffLoopbackOnlyWithTlsAndCallersThatCanBeToldApart) {
+  env_.emplace_back("T", "t");
+  const std::string clear =
+      "an http:// address that others can reach sends tokens in the clear: listen on https:// with a2a.tls.cert and "
+      "a2a.tls.key, or set a2a.insecure: true";
+  const std::string callers =
+      "an address that others can reach needs to know its callers: set a2a.bearer, a2a.principals or "
+      "a2a.tls.client_ca";
+  const std::string certificate = "an https:// address needs a certificate: set a2a.tls.cert and a2a.tls.key";
+  for (const char* address :
+       {"http://0.0.0.0:1", "http://192.0.2.1:1", "http://[::]:1", "http://[::ffff:127.0.0.1]:1"}) {
+    EXPECT_EQ(faults(fmt::format("a2a: {{bearer: {{env: T}}, listen: \"{}\"}}", address)),
+              Texts{"1:25: a2a.listen: " + clear})
+        << address;
+    good(fmt::format("a2a: {{insecure: true, listen: \"{}\"}}", address));
+  }
+  EXPECT_EQ(faults("a2a: {tls: {cert: c, key: k}, listen: [\"http://127.0.0.1:1\", \"https://[::]:1\"]}"),
+            Texts{"1:62: a2a.listen[1]: " + callers});
+  EXPECT_EQ(faults("a2a: {bearer: {env: T}, listen: \"https://127.0.0.1:1\"}"),
+            Texts{"1:25: a2a.listen: " + certificate});
+  EXPECT_EQ(faults("a2a: {tls: {cert: c}}"), Texts{"1:7: a2a.tls: misses key"});
+  EXPECT_EQ(faults("a2a: {tls: {key: c}}"), Texts{"1:7: a2a.tls: misses cert"});
+
+  const std::string base = "listen: \"https://0.0.0.0:1\", tls: {cert: c, key: sub/k";
+  for (const char* known :
+       {"}, bearer: {env: T}", ", client_ca: ca}", "}, principals: [{match: {any: true}, role: user}]"}) {
+    const Snapshot s = good(fmt::format("a2a: {{{}{}}}", base, known));
+    EXPECT_EQ(s.a2a.tls.cert, (folder_ / "c").string());
+    EXPECT_EQ(s.a2a.tls.key, (folder_ / "sub/k").string());
+  }
+  good("a2a: {tls: {cert: c, key: k}, listen: \"https://127.0.0.1:1\"}");
 }
 
 TEST_F(Config, TakesAnOriginForTheCard) {
@@ -250,11 +288,11 @@ TEST_F(Config, ChecksTheRulesOfPrincipals) {
           "user or agent",
           "5:8: a2a.principals[2].id: is the id of another rule, on line 4",
           "6:7: a2a.principals[3]: a bearer_ref rule misses id: what it owns is kept under it",
-          "7:8: a2a.principals[4].match: has 2 members; expected a mapping with one of bearer_ref, any",
-          "8:8: a2a.principals[5].match: has 0 members; expected a mapping with one of bearer_ref, any",
+          "7:8: a2a.principals[4].match: has 2 members; expected a mapping with one of bearer_ref, san, sub, any",
+          "8:8: a2a.principals[5].match: has 0 members; expected a mapping with one of bearer_ref, san, sub, any",
           "9:16: a2a.principals[6].match.any: is false; expected true, or no such key",
           "9:29: a2a.principals[6].role: is not a choice; expected one of operator, user, agent",
-          "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, any",
+          "10:7: a2a.principals[7]: misses match; expected a mapping with one of bearer_ref, san, sub, any",
           "10:7: a2a.principals[7]: misses role; expected one of operator, user, agent",
           "11:7: a2a.principals[8]: is not a mapping; expected a mapping with members of id, match, role, grants, "
           "rate",

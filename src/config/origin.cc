@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::string_view kHttp = "http://";
 constexpr std::string_view kHttps = "https://";
+constexpr std::string_view kUnix = "unix://";
 
 struct Authority {
   std::string host;  // an IPv6 address without its brackets
@@ -60,29 +62,41 @@ Result<Authority> parse_authority(std::string_view text) {
   return out;
 }
 
-bool is_loopback(const Authority& authority) {
-  if (authority.bracketed) return authority.host == "::1";
-  return authority.host.starts_with("127.") && is_address(AF_INET, authority.host);
+Result<std::string> parse_unix(std::string_view text) {
+  const std::string_view path = text.substr(kUnix.size());
+  if (!path.starts_with('/')) return fail(Code::kConfig, "the path of its socket is not absolute");
+  if (path.ends_with('/')) return fail(Code::kConfig, "the path of its socket is that of a folder");
+  if (path.size() >= sizeof sockaddr_un::sun_path) {
+    return fail(Code::kConfig, fmt::format("the path of its socket has more than the {} bytes that the system allows",
+                                           sizeof sockaddr_un::sun_path - 1));
+  }
+  return std::string(text);
 }
 
 }  // namespace
 
 Result<std::string> parse_listen(std::string_view text) {
-  for (const std::string_view scheme : {kHttps, std::string_view("unix:")}) {
-    if (text.starts_with(scheme)) {
-      return fail(Code::kConfig, fmt::format("an address of {} is not supported by this version", scheme));
-    }
-  }
-  if (!text.starts_with(kHttp)) return fail(Code::kConfig, "is not a URL that can be listened on");
-  auto authority = parse_authority(cut_slash(text.substr(kHttp.size())));
+  if (text.starts_with(kUnix)) return parse_unix(text);
+  const std::string_view scheme = is_https(text) ? kHttps : kHttp;
+  if (!text.starts_with(scheme)) return fail(Code::kConfig, "is not a URL that can be listened on");
+  auto authority = parse_authority(cut_slash(text.substr(scheme.size())));
   if (!authority) return std::unexpected(authority.error());
   if (authority->port.empty()) return fail(Code::kConfig, "it names no port");
   if (authority->host == "localhost") authority->host = "127.0.0.1";
-  if (!is_loopback(*authority))
-    return fail(Code::kConfig, "only loopback addresses can be listened on by this version");
-  return fmt::format("{}{}{}{}:{}", kHttp, authority->bracketed ? "[" : "", authority->host,
+  if (!authority->bracketed && !is_address(AF_INET, authority->host)) {
+    return fail(Code::kConfig, "its host is not an address of this machine");
+  }
+  return fmt::format("{}{}{}{}:{}", scheme, authority->bracketed ? "[" : "", authority->host,
                      authority->bracketed ? "]" : "", authority->port);
 }
+
+bool is_local(std::string_view listen) {
+  if (listen.starts_with(kUnix)) return true;
+  listen.remove_prefix((is_https(listen) ? kHttps : kHttp).size());
+  return listen.starts_with("127.") || listen.starts_with("[::1]");
+}
+
+bool is_https(std::string_view listen) { return listen.starts_with(kHttps); }
 
 Result<std::string> parse_origin(std::string_view text) {
   text = cut_slash(text);

@@ -8,9 +8,13 @@
 
 namespace agentd::config {
 
-// "http://HOST:PORT" with the host a loopback address ("localhost" is taken for 127.0.0.1); port 0 is a free
-// one. Errors: kConfig, with what is wrong and without the text itself.
+// "http://HOST:PORT" or "https://HOST:PORT" with the host an address ("localhost" is taken for 127.0.0.1); port 0 is a
+// free one. Or "unix:///PATH". Errors: kConfig, with what is wrong and without the text itself.
 [[nodiscard]] Result<std::string> parse_listen(std::string_view text);
+
+// Of what parse_listen() gave: whether only this machine can reach it, and whether it is TLS.
+[[nodiscard]] bool is_local(std::string_view listen);
+[[nodiscard]] bool is_https(std::string_view listen);
 
 // "http://…" or "https://…": a host and perhaps a port, nothing after it but one slash, which is cut.
 [[nodiscard]] Result<std::string> parse_origin(std::string_view text);

@@ -95,6 +95,7 @@ TEST_F(Config, EnvironmentOverridesTheFile) {
                            {"AGENTD_AGENT_NAME", "12"},
                            {"AGENTD_STORE_PATH", "there"},
                            {"AGENTD_CONFIG", "ignored"},
+                           {"AGENTD_CA", "ignored"},
                            {"AGENTD_TOKEN", "ignored"},
                            {"AGENTD_TOKEN", "token"},
                            {"AGENTD_WHO", "who"}});

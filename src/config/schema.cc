@@ -65,7 +65,7 @@ Json type_schema(const Row& row) {
     case Type::kText: return {{"anyOf", {string_schema(row), reference("file")}}};
     case Type::kPath: return {{"type", "string"}};
     case Type::kUrl: return {{"type", "string"}, {"pattern", "^(https?://[^/?#@]+/?)?$"}};
-    case Type::kListen: return list_or_one(row, "^http://");
+    case Type::kListen: return list_or_one(row, "^(https?://|unix:///)");
     case Type::kOrigins: return list_or_one(row, "^https?://[^/?#@*A-Z]+/?$");
     case Type::kList:
       return {

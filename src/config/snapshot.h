@@ -36,6 +36,7 @@ struct PrincipalRule {
   std::string id;  // "" for an `any` rule without one
   Role role = Role::kUser;
   std::optional<Secret> bearer;  // match.bearer_ref
+  std::string san, sub;          // match.san, match.sub: of a client certificate
   bool any = false;              // match.any
   std::vector<std::string> grants = {};
   std::optional<Rate> rate;  // of requests; operators are exempt
@@ -62,6 +63,10 @@ struct Snapshot {
   struct {
     std::vector<std::string> listen = {"http://127.0.0.1:8420"};
     std::string url;  // "" = the first listener's
+    struct {
+      std::string cert, key, client_ca;  // paths; "" = none
+    } tls;
+    bool insecure = false;  // http:// may be listened on off loopback
     std::optional<Secret> bearer;
     std::vector<PrincipalRule> principals;
     std::vector<std::string> cors_origins;  // as a browser sends them

@@ -51,6 +51,15 @@ constexpr Row kRows[] = {
      "Address to listen on, or a list of them; port 0 takes a free one."},
     {"a2a.url", kUrl, kRestart, AGENTD_SLOT(a2a.url), "", {},
      "Origin that the agent card names; without it, the first address."},
+    {"a2a.tls", kSection, kNone, nullptr, "", {},
+     "For https:// addresses; the files are read again when they change."},
+    {"a2a.tls.cert", kPath, kRestart, AGENTD_SLOT(a2a.tls.cert), "", {},
+     "Certificate chain in PEM, the daemon's own first."},
+    {"a2a.tls.key", kPath, kRestart, AGENTD_SLOT(a2a.tls.key), "", {}, "Its private key in PEM, without a passphrase."},
+    {"a2a.tls.client_ca", kPath, kRestart, AGENTD_SLOT(a2a.tls.client_ca), "", {},
+     "CA of client certificates; without it, clients are not asked for one."},
+    {"a2a.insecure", kBoolean, kRestart, AGENTD_SLOT(a2a.insecure), "false", {},
+     "Lets http:// addresses be other than loopback: everything, tokens too, can then be read on the way."},
     {"a2a.bearer", kSecret, kRestart, AGENTD_SLOT(a2a.bearer), "", {}, "Token of the operator."},
     {"a2a.principals", kPrincipals, kNone, nullptr, "", {},
      "Who else may call: the first rule that matches says who."},
@@ -61,6 +70,10 @@ constexpr Row kRows[] = {
      "What the caller presents: exactly one of these."},
     {"a2a.principals[].match.bearer_ref", kSecret, kNone, AGENTD_SLOT(a2a.principals.back().bearer), "", {},
      "This bearer token."},
+    {"a2a.principals[].match.san", kString, kNone, AGENTD_SLOT(a2a.principals.back().san), "", {1, 1024},
+     "A client certificate with this subject alternative name, or CN; one * stands for anything."},
+    {"a2a.principals[].match.sub", kString, kNone, AGENTD_SLOT(a2a.principals.back().sub), "", {1, 1024},
+     "A client certificate with this CN."},
     {"a2a.principals[].match.any", kTrue, kNone, AGENTD_SLOT(a2a.principals.back().any), "", {},
      "Anything or nothing: every caller that no credential names."},
     {"a2a.principals[].role", kChoice, kRequired, AGENTD_SLOT(a2a.principals.back().role), "", {},
@@ -142,8 +155,7 @@ constexpr Row kRows[] = {
 constexpr std::string_view kUnsupported[] = {
     "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
     "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
-    "a2a.tls", "a2a.insecure", "a2a.push", "a2a.peers", "a2a.principals[].match.san", "a2a.principals[].match.sub",
-    "store.retention.audit",
+    "a2a.push", "a2a.peers", "store.retention.audit",
 };
 // clang-format on
 
@@ -225,7 +237,7 @@ std::string expected_of(const Row& row) {
     case kText: return "a text, or {file: PATH}";
     case kPath: return "a path";
     case kUrl: return "an origin such as https://agent.example";
-    case kListen: return "http://127.0.0.1:PORT or http://[::1]:PORT, or a list of them";
+    case kListen: return "http://127.0.0.1:PORT, https://ADDRESS:PORT or unix:///PATH, or a list of them";
     case kOrigins: return "an origin such as https://ui.example, or a list of them";
     case kList:
       return row.choices.empty() ? fmt::format("a list of {} to {} texts", row.bounds.low, row.bounds.high)

@@ -92,14 +92,29 @@ Result<std::unique_ptr<store::Store>> open_store(const config::Snapshot& config)
   return store::open_sqlite(config.store.path);
 }
 
-Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config::Snapshot& config) {
+Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config::Snapshot& config, const Clock& clock) {
+  std::shared_ptr<net::TlsContext> tls;
+  if (has_https(config)) {
+    auto loaded = net::TlsContext::load(tls_files(config), clock);
+    if (!loaded) return std::unexpected(loaded.error());
+    tls = *std::move(loaded);
+  }
   std::vector<std::unique_ptr<net::Listener>> out;
   for (const std::string& url : config.a2a.listen) {
-    auto listener = net::Listener::open(url);
+    auto listener = net::Listener::open(url, tls);
     if (!listener) return std::unexpected(listener.error());
     out.push_back(std::move(*listener));
   }
   return out;
+}
+
+// What the agent card names: a client elsewhere can do nothing with the path of a socket.
+std::string card_url(const config::Snapshot& config, const std::vector<std::unique_ptr<net::Listener>>& listeners) {
+  if (!config.a2a.url.empty()) return config.a2a.url;
+  for (const auto& listener : listeners) {
+    if (!listener->url().starts_with("unix:")) return listener->url() + "/";
+  }
+  return "http://localhost/";
 }
 
 // Which may be fewer than the machine has: hardware_concurrency() does not ask.
@@ -228,16 +243,19 @@ class Life final {
 
 int run(const Setup& setup, EdgeOptions edges) {
   const config::Snapshot& config = setup.config;
-  auto listeners = open_listeners(config);
+  const SystemClock clock;
+  auto listeners = open_listeners(config, clock);
   if (!listeners) return cannot_serve(listeners.error().message);
   auto store = open_store(config);
   if (!store) return cannot_serve(store.error().message);
   const auto reserved = (*store)->reserved_seq();
   if (!reserved) return cannot_serve(reserved.error().message);
   if (edges.count == 0) edges.count = std::clamp(usable_processors(), 1U, kMostEdges);
-  Life life(setup, edges, std::move(*store), *reserved,
-            config.a2a.url.empty() ? listeners->front()->url() + "/" : config.a2a.url);
+  Life life(setup, edges, std::move(*store), *reserved, card_url(config, *listeners));
   if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);
+  if (config.a2a.insecure) {
+    log::warn("a2a.insecure is set: what goes over an http:// address, tokens too, can be read on the way");
+  }
   life.run(std::move(*listeners));
   return 0;
 }

@@ -16,7 +16,7 @@ Edge::~Edge() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Edge::serve(std::unique_ptr<net::Listener> listener, Accepted accepted) {
+void Edge::serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted) {
   server_.serve(std::move(listener), std::move(accepted));
 }
 
@@ -27,10 +27,11 @@ void Edge::start(const std::string& name) {
   });
 }
 
-void Edge::adopt(Descriptor fd, net::Peer peer) {
-  if (loop_.in_loop_thread()) return server_.adopt(std::move(fd), std::move(peer));
-  loop_.post(
-      [this, fd = std::move(fd), peer = std::move(peer)]() mutable { server_.adopt(std::move(fd), std::move(peer)); });
+void Edge::adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls) {
+  if (loop_.in_loop_thread()) return server_.adopt(std::move(fd), std::move(peer), std::move(tls));
+  loop_.post([this, fd = std::move(fd), peer = std::move(peer), tls = std::move(tls)]() mutable {
+    server_.adopt(std::move(fd), std::move(peer), std::move(tls));
+  });
 }
 
 void Edge::shut_down(std::int64_t grace_ms, std::function<void()> done) {
@@ -47,10 +48,11 @@ Edges::Edges(unsigned count, const Clock& clock, const wire::GatewayParts& parts
 
 void Edges::start(std::vector<std::unique_ptr<net::Listener>> listeners) {
   for (auto& listener : listeners) {
-    edges_.front()->serve(std::move(listener), [this](Descriptor fd, net::Peer peer) {
-      edges_[next_]->adopt(std::move(fd), std::move(peer));
-      next_ = (next_ + 1) % edges_.size();
-    });
+    edges_.front()->serve(std::move(listener),
+                          [this](Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls) {
+                            edges_[next_]->adopt(std::move(fd), std::move(peer), std::move(tls));
+                            next_ = (next_ + 1) % edges_.size();
+                          });
   }
   for (std::size_t i = 0; i < edges_.size(); ++i) edges_[i]->start(fmt::format("agentd-edge-{}", i));
 }

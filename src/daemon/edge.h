@@ -24,14 +24,12 @@ namespace agentd::daemon {
 
 class Edge final {
  public:
-  using Accepted = std::function<void(Descriptor, net::Peer)>;
-
   Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::ServerLimits limits);
   ~Edge();
 
-  void serve(std::unique_ptr<net::Listener> listener, Accepted accepted);  // before start()
+  void serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted);  // before start()
   void start(const std::string& name);
-  void adopt(Descriptor fd, net::Peer peer);  // any thread
+  void adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls);  // any thread
   void feed_moved() { gateway_.feed_moved(); }
   void sessions_ended() { gateway_.sessions_ended(); }
   // Stops accepting, lets answers out, closes the streams; then calls `done` on the edge's thread.

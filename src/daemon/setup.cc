@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/faults.h"
 #include "schema/validator.h"
 
@@ -52,6 +54,14 @@ std::vector<std::shared_ptr<const workflow::Workflow>> load_workflows(const std:
 
 }  // namespace
 
+bool has_https(const config::Snapshot& config) {
+  return std::ranges::any_of(config.a2a.listen, [](const std::string& url) { return url.starts_with("https:"); });
+}
+
+net::TlsFiles tls_files(const config::Snapshot& config) {
+  return {.certificate = config.a2a.tls.cert, .key = config.a2a.tls.key, .client_ca = config.a2a.tls.client_ca};
+}
+
 std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
   auto config = config::load({.file = file, .env = environment()});
   if (!config) return std::unexpected(std::move(config.error()));
@@ -61,6 +71,12 @@ std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
   std::expected<llm::ScriptedModel, std::vector<Fault>> model = llm::ScriptedModel::built_in();
   if (!script.empty()) model = llm::ScriptedModel::load(script);
   if (!model) append(faults, std::move(model.error()));
+  if (has_https(*config)) {
+    const SystemClock clock;
+    if (const auto tls = net::TlsContext::load(tls_files(*config), clock); !tls) {
+      faults.push_back({.file = file, .path = "a2a.tls", .message = tls.error().message});
+    }
+  }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return Setup{.config = std::move(*config), .workflows = std::move(workflows), .model = std::move(*model)};
 }

@@ -9,6 +9,7 @@
 
 #include "config/snapshot.h"
 #include "llm/scripted.h"
+#include "net/tls.h"
 #include "workflow/model.h"
 
 namespace agentd::daemon {
@@ -18,6 +19,10 @@ struct Setup {
   std::vector<std::shared_ptr<const workflow::Workflow>> workflows;
   llm::ScriptedModel model;
 };
+
+// Whether it listens on an https:// address, and with what.
+[[nodiscard]] bool has_https(const config::Snapshot& config);
+[[nodiscard]] net::TlsFiles tls_files(const config::Snapshot& config);
 
 // Every fault of every file, or the setup. `file` "" = embedded defaults; the environment is the process's.
 [[nodiscard]] std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file);

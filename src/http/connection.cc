@@ -19,9 +19,11 @@ constexpr std::size_t kLingerBytes = 8U << 20U;
 
 }  // namespace
 
-Connection::Connection(Edge& edge, Descriptor fd, net::Peer peer, std::size_t place, Quota::Place admission)
+Connection::Connection(Edge& edge, Descriptor fd, std::unique_ptr<net::TlsStream> tls, net::Peer peer,
+                       std::size_t place, Quota::Place admission)
     : edge_(edge),
       fd_(std::move(fd)),
+      tls_(std::move(tls)),
       place_(place),
       peer_(std::move(peer)),
       admission_(std::move(admission)),
@@ -64,13 +66,28 @@ void Connection::readable() {
   awaits_input_ = false;
   const auto count = ::recv(fd_.get(), edge_.input.data(), edge_.input.size(), MSG_DONTWAIT);
   if (count > 0) {
-    received({edge_.input.data(), static_cast<std::size_t>(count)});
+    arrived({edge_.input.data(), static_cast<std::size_t>(count)});
   } else if (count == 0) {
     peer_ended();
   } else if (errno != EAGAIN && errno != EINTR) {
     return close();
   }
   settle();
+}
+
+// What the socket gave. Nobody opens it any more while lingering.
+void Connection::arrived(std::string_view bytes) {
+  if (!tls_ || state_ == State::kLingering) return received(bytes);
+  std::string plain;
+  tls_->unseal(bytes, plain);
+  if (!peer_.certificate) peer_.certificate = tls_->certificate();
+  if (has_sealed()) {
+    // A stream's own turn looks first whether it may still send what waits.
+    state_ == State::kStreaming ? edge_.ready(*this) : write_out();
+  }
+  if (!plain.empty() && state_ != State::kClosed) received(plain);
+  if (tls_->state() == net::TlsStream::State::kBroken) return tls_broke();
+  if (tls_->state() == net::TlsStream::State::kEnded) peer_ended();
 }
 
 void Connection::received(std::string_view bytes) {
@@ -87,15 +104,15 @@ void Connection::received(std::string_view bytes) {
 void Connection::peer_ended() {
   ended_ = true;
   // What was asked before the end is still served, as far as that needs no waiting for a handler.
-  const bool owes_bytes = (state_ == State::kReading || state_ == State::kLingering) && !out_.empty();
+  const bool owes_bytes = (state_ == State::kReading || state_ == State::kLingering) && owes();
   const bool has_requests = state_ == State::kReading && queued_;
-  if (!owes_bytes && !has_requests) close();
+  if (!owes_bytes && !has_requests) end();
 }
 
 // Serves the requests that are in in_, as far as they are complete and answered at once.
 void Connection::serve() {
   if (std::exchange(serving_, true)) return;
-  for (int served = 0; state_ == State::kReading && out_.empty() && !in_.empty(); ++served) {
+  for (int served = 0; state_ == State::kReading && !owes() && !in_.empty(); ++served) {
     if (served == kRequestsPerTurn) {
       edge_.ready(*this);
       break;
@@ -161,7 +178,7 @@ void Connection::refuse(int status, std::string_view reason) {
 void Connection::deadline_missed() {
   switch (phase_) {
     case Phase::kHead:
-      if (!parser_) return close();
+      if (!parser_) return end();
       [[fallthrough]];
     case Phase::kBody: refuse(408, "the request took too long to arrive"); break;
     case Phase::kSilence:
@@ -169,7 +186,7 @@ void Connection::deadline_missed() {
       comment_due_ = true;
       edge_.ready(*this);
       break;
-    default: return close();
+    default: return end();
   }
   settle();
 }
@@ -190,22 +207,29 @@ void Connection::enter(Phase phase) {
 }
 
 Connection::Phase Connection::phase_of_reading() const {
-  if (!out_.empty()) return Phase::kWrite;
+  if (tls_ && tls_->state() == net::TlsStream::State::kHandshake) return Phase::kHead;
+  if (owes()) return Phase::kWrite;
   if (parser_) return parser_->state() == RequestParser::State::kBody ? Phase::kBody : Phase::kHead;
   return fresh_ || !in_.empty() ? Phase::kHead : Phase::kIdle;
 }
 
+// Closes; and says so first where TLS has a word for it, and nothing is due.
+void Connection::end() {
+  if (tls_ && state_ == State::kReading && !owes() && tls_->finish()) flush();
+  close();
+}
+
 // After whatever happened: sets the deadline and waits for input as the state wants it.
 void Connection::settle() {
-  if (state_ == State::kReading && out_.empty() && !queued_ && (ended_ || edge_.draining())) close();
+  if (state_ == State::kReading && !owes() && !queued_ && (ended_ || edge_.draining())) end();
   switch (state_) {
     case State::kReading: enter(phase_of_reading()); break;
     case State::kAnswering: enter(Phase::kAnswer); break;
     case State::kStreaming: enter(blocked_ ? Phase::kStalled : Phase::kSilence); break;
-    case State::kLingering: enter(out_.empty() ? Phase::kLinger : Phase::kWrite); break;
+    case State::kLingering: enter(owes() ? Phase::kWrite : Phase::kLinger); break;
     case State::kClosed: return;
   }
-  const bool served = state_ == State::kReading && out_.empty() && !queued_;
+  const bool served = state_ == State::kReading && !owes() && !queued_;
   const bool has_room = served || state_ == State::kLingering || in_.size() < kPipelinedBytes;
   if (ended_ || !has_room || std::exchange(awaits_input_, true)) return;
   watch_->wait_readable([this] { readable(); });

@@ -7,9 +7,14 @@
 //            |                           v              |     sends is drained, for a while)
 //            +------ finished ------ kStreaming --------+
 //
-// Bytes of ours that the socket did not take wait in out_; until they are gone, no further request is looked
-// at, so a peer that does not read is not served. Every state has a deadline but kAnswering, which waits for
-// our own handler. Anything may end in kClosed: the peer's end (half-closing included), an error, a deadline.
+// Bytes of ours that the socket did not take wait in out_, or sealed in tls_; until they are gone, no further
+// request is looked at, so a peer that does not read is not served. Every state has a deadline but kAnswering,
+// which waits for our own handler. Anything may end in kClosed: the peer's end (half-closing included), an error, a deadline.
+//
+// With TLS, recv and send go through tls_ and the rest does not know: arrived() opens what came, seal() and
+// write_sealed() close what goes. What is sealed cannot be taken back, so it counts as taken, 64 KiB at most; a stream
+// sends nothing more until the socket has it, and one that is revoked or cut meanwhile is closed without it.
+//
 // A closed connection is destroyed in the next turn of the loop, because one of its functions may be running.
 #pragma once
 
@@ -38,7 +43,9 @@ struct Offer {
   Connection* connection = nullptr;
   std::span<iovec> pieces;  // of the edge's gather
   std::size_t bytes = 0;
-  std::size_t first_event = 0;  // of the edge's peeked
+  iovec sealed = {};             // with TLS, what goes to the socket instead of the pieces
+  std::size_t sealed_bytes = 0;  // of the pieces, that are in it
+  std::size_t first_event = 0;   // of the edge's peeked
   std::size_t events = 0;
   bool more = false;  // there is more than this
 };
@@ -46,7 +53,8 @@ struct Offer {
 class Connection final : public std::enable_shared_from_this<Connection> {
  public:
   // `admission` is empty for one that is over the cap, and will be turned away.
-  Connection(Edge& edge, Descriptor fd, net::Peer peer, std::size_t place, Quota::Place admission);
+  Connection(Edge& edge, Descriptor fd, std::unique_ptr<net::TlsStream> tls, net::Peer peer, std::size_t place,
+             Quota::Place admission);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -54,7 +62,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void start();
   void turn_away();  // 503: over the cap
   void turn();       // goes on with what was put off to this turn of the loop; may add to the edge's offers
-  void sent(const Offer& offer, std::int64_t taken);  // what the kernel took of it, as in Send
+  [[nodiscard]] std::span<iovec> seal(Offer& offer);  // what is to be sent for it
+  void sent(const Offer& offer, std::int64_t taken);  // what the kernel took of that, as in Send
   void drain();                                       // closes as soon as nothing is due
   void close();
 
@@ -73,6 +82,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   // Input and the course of things: connection.cc.
   void readable();
+  void arrived(std::string_view bytes);
   void received(std::string_view bytes);
   void peer_ended();
   void serve();
@@ -84,11 +94,17 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void enter(Phase phase);
   [[nodiscard]] Phase phase_of_reading() const;
   void settle();
+  void end();
 
   // Output: connection_output.cc.
   void answer(const Response& response, bool keep_alive);
   void answered(bool keep_alive);
   void write_out();
+  bool write_sealed();
+  bool flush();
+  void tls_broke();
+  [[nodiscard]] bool has_sealed() const;  // which the socket has not taken
+  [[nodiscard]] bool owes() const;
   void limit_kernel(StreamLimits limits);
   void wait_writable();
   void writable();
@@ -100,7 +116,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   Edge& edge_;
   Descriptor fd_;
-  std::size_t place_;  // among the edge's connections
+  std::unique_ptr<net::TlsStream> tls_;  // none: plain
+  std::size_t place_;                    // among the edge's connections
   net::Peer peer_;
   Quota::Place admission_;
   std::optional<net::Watch> watch_;

@@ -49,7 +49,9 @@ void Connection::answered(bool keep_alive) {
 }
 
 void Connection::write_out() {
-  if (!out_.empty()) {
+  if (tls_) {
+    if (!write_sealed()) return;
+  } else if (!out_.empty()) {
     iovec piece = {.iov_base = out_.data() + sent_, .iov_len = out_.size() - sent_};
     const auto sent = send_pieces(fd_.get(), {&piece, 1});
     if (sent < 0) return close();
@@ -61,6 +63,56 @@ void Connection::write_out() {
   if (ended_) return close();
   ::shutdown(fd_.get(), SHUT_WR);
 }
+
+// The same through TLS, up to the farewell. False when that is not all with the kernel.
+bool Connection::write_sealed() {
+  while (flush()) {
+    if (out_.empty()) {
+      if (state_ == State::kLingering && tls_->finish()) continue;
+      return true;
+    }
+    const iovec piece = {.iov_base = out_.data() + sent_, .iov_len = out_.size() - sent_};
+    const auto sealed = tls_->seal({&piece, 1});
+    if (sealed == 0) {
+      close();
+      return false;
+    }
+    sent_of_out(sealed);
+  }
+  return false;
+}
+
+// Gives the socket what is sealed. False when it did not take all.
+bool Connection::flush() {
+  if (!has_sealed()) return true;
+  const auto bytes = tls_->outgoing();
+  // A send reads only; iovec serves both ways and knows no const.
+  iovec piece = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  const auto sent = send_pieces(fd_.get(), {&piece, 1});
+  if (sent < 0) {
+    close();
+    return false;
+  }
+  if (sent > 0 && phase_ != Phase::kHead) phase_ = Phase::kNone;  // what we say buys no time for a handshake
+  tls_->sent(static_cast<std::size_t>(sent));
+  if (!has_sealed()) return true;
+  wait_writable();
+  return false;
+}
+
+// What goes out last is the alert, if it is nobody's turn but the peer's.
+void Connection::tls_broke() {
+  if (state_ != State::kReading) return close();
+  parser_.reset();
+  std::string().swap(in_);
+  sent_of_out(out_.size() - sent_);
+  state_ = State::kLingering;
+  write_out();
+}
+
+bool Connection::has_sealed() const { return tls_ && !tls_->outgoing().empty(); }
+
+bool Connection::owes() const { return !out_.empty() || has_sealed(); }
 
 void Connection::sent_of_out(std::size_t bytes) {
   sent_ += bytes;
@@ -119,7 +171,7 @@ void Connection::wake() {
 bool Connection::offer() {
   const auto state = stream_->source().state();
   if (state == StreamSource::State::kCut ||
-      (state == StreamSource::State::kRevoked && (blocked_ || stream_->in_event()))) {
+      (state == StreamSource::State::kRevoked && (blocked_ || has_sealed() || stream_->in_event()))) {
     close();
     return false;
   }
@@ -127,6 +179,7 @@ bool Connection::offer() {
     cut_if_passed();
     return false;
   }
+  if (!flush()) return false;
   Gather& gather = edge_.gather;
   const auto first = edge_.peeked.size();
   gather.add(std::string_view(out_).substr(sent_));
@@ -156,20 +209,30 @@ void Connection::cut_if_passed() {
   if (stream_->source().state() == StreamSource::State::kCut) close();
 }
 
+std::span<iovec> Connection::seal(Offer& offer) {
+  if (!tls_) return offer.pieces;
+  offer.sealed_bytes = tls_->seal(offer.pieces);
+  const auto bytes = tls_->outgoing();
+  offer.sealed = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  return {&offer.sealed, 1};
+}
+
 void Connection::sent(const Offer& offer, std::int64_t taken) {
   if (state_ != State::kStreaming) return;
-  if (taken < 0) return close();
+  if (taken < 0 || (tls_ && offer.sealed_bytes == 0)) return close();
   if (taken > 0) {
     phase_ = Phase::kNone;
     comment_due_ = false;
   }
-  const auto bytes = static_cast<std::size_t>(taken);
+  if (tls_) tls_->sent(static_cast<std::size_t>(taken));
+  const auto bytes = tls_ ? offer.sealed_bytes : static_cast<std::size_t>(taken);
+  const bool full = tls_ ? has_sealed() : bytes < offer.bytes;
   const auto of_head = std::min(bytes, out_.size() - sent_);
   if (of_head > 0) sent_of_out(of_head);
   stream_->taken(bytes - of_head, std::span(edge_.peeked).subspan(offer.first_event, offer.events));
-  if (bytes < offer.bytes) {
+  if (full) {
     wait_writable();
-  } else if (offer.more) {
+  } else if (bytes < offer.bytes || offer.more) {
     edge_.ready(*this);
   } else {
     stream_idle();

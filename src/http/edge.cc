@@ -29,15 +29,15 @@ Edge::~Edge() {
   cut_all();
 }
 
-void Edge::open(Descriptor fd, net::Peer peer) {
+void Edge::open(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls) {
   if (draining_) return;
   const bool of_this_machine = peer.loopback || peer.uid >= 0;
   auto admission = quota.take(
       peer.address,
       {.all = limits.connections, .per_key = of_this_machine ? limits.connections : limits.connections_per_source});
-  if (!admission && turned_away_ == kRefusedPolitely) return;
+  if (!admission && (tls || turned_away_ == kRefusedPolitely)) return;  // a handshake would be what costs most
   const bool full = !admission;
-  auto connection = std::make_shared<Connection>(*this, std::move(fd), std::move(peer), size(),
+  auto connection = std::make_shared<Connection>(*this, std::move(fd), std::move(tls), std::move(peer), size(),
                                                  full ? Quota::Place() : std::move(*admission));
   connections_.push_back(connection);
   if (full) {
@@ -83,7 +83,9 @@ void Edge::send_offers() {
   // What was closed since it offered has no socket any more, and a new one may have its number.
   std::erase_if(offers, [](const Offer& offer) { return !offer.connection->streams(); });
   sends_.clear();
-  for (const Offer& offer : offers) sends_.push_back({.fd = offer.connection->fd_.get(), .pieces = offer.pieces});
+  for (Offer& offer : offers) {
+    sends_.push_back({.fd = offer.connection->fd_.get(), .pieces = offer.connection->seal(offer)});
+  }
   sender_.send(sends_);
   for (std::size_t i = 0; i < offers.size(); ++i) offers[i].connection->sent(offers[i], sends_[i].taken);
   offers.clear();

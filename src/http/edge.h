@@ -27,7 +27,7 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   Edge& operator=(const Edge&) = delete;
 
   void start();  // in the first turn of the loop
-  void open(Descriptor fd, net::Peer peer);
+  void open(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls);
   // Calls the connection's turn() once in the next turn of the loop, however often this is called until then.
   void ready(Connection& connection);
   // It is closed. Keeps it until the next turn of the loop.

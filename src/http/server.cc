@@ -28,13 +28,19 @@ Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& con
 
 Server::~Server() = default;
 
-void Server::serve(std::unique_ptr<net::Listener> listener, std::function<void(Descriptor, net::Peer)> accepted) {
-  if (!accepted) accepted = [this](Descriptor fd, net::Peer peer) { adopt(std::move(fd), std::move(peer)); };
+void Server::serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted) {
+  if (!accepted) {
+    accepted = [this](Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls) {
+      adopt(std::move(fd), std::move(peer), std::move(tls));
+    };
+  }
   listener->start(impl_->edge->loop, std::move(accepted));
   impl_->listeners.push_back(std::move(listener));
 }
 
-void Server::adopt(Descriptor fd, net::Peer peer) { impl_->edge->open(std::move(fd), std::move(peer)); }
+void Server::adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls) {
+  impl_->edge->open(std::move(fd), std::move(peer), std::move(tls));
+}
 
 void Server::shut_down(std::int64_t grace_ms, std::function<void()> done) {
   for (const auto& listener : impl_->listeners) listener->close();

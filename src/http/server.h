@@ -5,7 +5,7 @@
 // is closed for it). Smuggling shapes are 400 and close:
 // Transfer-Encoding other than chunked, Content-Length beside it, two lengths, obs-fold, missing or doubled
 // Host. One request of a connection is served at a time; pipelined ones wait in its buffer. A peer that
-// closes, or half-closes, its side is gone. A server is not destroyed from inside one of its own callbacks.
+// closes, or half-closes, its side is gone. A TLS handshake has the time of a header. A server is not destroyed from inside one of its own callbacks.
 #pragma once
 
 #include <array>
@@ -104,8 +104,8 @@ class Server final {
   ~Server();
 
   // Its connections are served here, or given to `accepted`.
-  void serve(std::unique_ptr<net::Listener> listener, std::function<void(Descriptor, net::Peer)> accepted = {});
-  void adopt(Descriptor fd, net::Peer peer);  // one connection
+  void serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted = {});
+  void adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls = nullptr);  // one connection
   // Stops accepting, lets answers that are due be written, closes streams after their last whole event, then
   // calls `done`. What is not done after `grace_ms` is cut.
   void shut_down(std::int64_t grace_ms, std::function<void()> done);

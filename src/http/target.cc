@@ -24,13 +24,14 @@ Result<std::string> decode(std::string_view text, Plus plus) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
+      if (text[i] == '\0') return fail(Code::kInvalidRequest, "a NUL");
       out += text[i] == '+' && plus == Plus::kIsSpace ? ' ' : text[i];
       continue;
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
     if (high < 0 || low < 0) return fail(Code::kInvalidRequest, "malformed escape");
-    if (high == 0 && low == 0) return fail(Code::kInvalidRequest, "NUL in what was escaped");
+    if (high == 0 && low == 0) return fail(Code::kInvalidRequest, "a NUL");
     out += static_cast<char>(high * 16 + low);
     i += 2;
   }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/socket_file.h"
 
 namespace agentd::net {
 
@@ -23,6 +24,9 @@ namespace {
 
 constexpr int kAcceptsPerTurn = 64;
 constexpr std::int64_t kPauseMs = 100;
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kHttps = "https://";
+constexpr std::string_view kUnix = "unix://";
 
 struct Place {
   std::string host;
@@ -31,17 +35,18 @@ struct Place {
 
 std::string error_text(int number) { return ::strerrordesc_np(number); }
 
-// Of http://host:port or http://[v6]:port, with an optional slash at the end.
+// Of http(s)://host:port or http(s)://[v6]:port, with an optional slash at the end.
 Result<Place> parse_url(const std::string& url) {
   const auto bad = [&url] {
-    return fail(
-        Code::kConfig,
-        fmt::format("cannot listen on \"{}\": expected http://address:port, such as http://127.0.0.1:8420", url));
+    return fail(Code::kConfig,
+                fmt::format("cannot listen on \"{}\": expected http://address:port, such as http://127.0.0.1:8420, or "
+                            "unix:///path",
+                            url));
   };
-  constexpr std::string_view kScheme = "http://";
+  const std::string_view scheme = url.starts_with(kHttps) ? kHttps : kHttp;
   std::string_view rest = url;
-  if (!rest.starts_with(kScheme)) return bad();
-  rest.remove_prefix(kScheme.size());
+  if (!rest.starts_with(scheme)) return bad();
+  rest.remove_prefix(scheme.size());
   if (rest.ends_with('/')) rest.remove_suffix(1);
 
   const auto colon = rest.rfind(':');
@@ -79,7 +84,20 @@ std::string address_text(const sockaddr_storage& address) {
 
 bool is_loopback(std::string_view address) { return address == "::1" || address.starts_with("127."); }
 
-Peer peer_of(int fd, const sockaddr_storage& address) {
+// Nothing of a unix peer that is neither this user nor root: it is not to be served.
+std::optional<Peer> unix_peer(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
+  if (credentials.uid != 0 && credentials.uid != ::geteuid()) {
+    log::warn("closed a connection of another user", {{"uid", credentials.uid}});
+    return std::nullopt;
+  }
+  return Peer{.address = "unix", .uid = static_cast<long>(credentials.uid)};
+}
+
+std::optional<Peer> peer_of(int fd, const sockaddr_storage& address) {
+  if (address.ss_family == AF_UNIX) return unix_peer(fd);
   Peer peer{.address = address_text(address)};
   if (is_loopback(peer.address)) {
     sockaddr_storage local{};
@@ -90,16 +108,16 @@ Peer peer_of(int fd, const sockaddr_storage& address) {
   return peer;
 }
 
-std::string bound_url(int fd) {
+std::string bound_url(std::string_view scheme, int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
   if (address.ss_family == AF_INET) {
     const auto port = ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-    return fmt::format("http://{}:{}", address_text(address), port);
+    return fmt::format("{}{}:{}", scheme, address_text(address), port);
   }
   const auto port = ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  return fmt::format("http://[{}]:{}", address_text(address), port);
+  return fmt::format("{}[{}]:{}", scheme, address_text(address), port);
 }
 
 // Errors of accept4 that will not go away by accepting again at once.
@@ -118,7 +136,7 @@ std::unexpected<Error> cannot_listen(const Place& place, int number) {
 }
 
 // A listening socket at the first address that the name stands for.
-Result<int> open_socket(const Place& place) {
+Result<Descriptor> open_socket(const Place& place) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -129,18 +147,16 @@ Result<int> open_socket(const Place& place) {
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
 
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return cannot_listen(place, errno);
+  Descriptor fd(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return cannot_listen(place, errno);
   const int on = 1;
   const int off = 0;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   // Accepted sockets inherit it, which saves a call for each.
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (found->ai_family == AF_INET6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  if (::bind(fd, found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd, SOMAXCONN) != 0) {
-    const int number = errno;
-    ::close(fd);
-    return cannot_listen(place, number);
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (found->ai_family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (::bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
+    return cannot_listen(place, errno);
   }
   return fd;
 }
@@ -148,13 +164,13 @@ Result<int> open_socket(const Place& place) {
 }  // namespace
 
 struct Listener::Impl {
-  Impl(int descriptor, std::string where) : fd(descriptor), url(std::move(where)) {}
-  ~Impl() { close(); }
+  Impl(Descriptor descriptor, std::string where) : fd(std::move(descriptor)), url(std::move(where)) {}
 
   void close() {
     watch.reset();
     pause.reset();
-    if (fd >= 0) ::close(std::exchange(fd, -1));
+    file.remove();
+    fd.reset();
   }
 
   void wait() {
@@ -165,11 +181,14 @@ struct Listener::Impl {
     for (int i = 0; i < kAcceptsPerTurn; ++i) {
       sockaddr_storage address{};
       socklen_t size = sizeof address;
-      const int peer = ::accept4(fd, reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (peer >= 0) {
+      Descriptor socket(
+          ::accept4(fd.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (socket) {
         starved = false;
-        accepted(Descriptor(peer), peer_of(peer, address));
-        if (fd < 0) return;  // closed by the callback
+        if (auto peer = peer_of(socket.get(), address)) {
+          accepted(std::move(socket), *std::move(peer), tls ? tls->accept() : nullptr);
+        }
+        if (!fd) return;  // closed by the callback
         continue;
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
@@ -186,9 +205,11 @@ struct Listener::Impl {
     pause->arm(kPauseMs, [this] { accept_some(); });
   }
 
-  int fd;
+  Descriptor fd;
+  SocketFile file;  // of a unix socket
   std::string url;
-  std::function<void(Descriptor, Peer)> accepted;
+  std::shared_ptr<TlsContext> tls;  // none: plain
+  Accepted accepted;
   std::optional<Watch> watch;
   std::optional<Timer> pause;
   bool starved = false;  // said so in the log, and accepted nothing since
@@ -197,17 +218,29 @@ struct Listener::Impl {
 Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Listener::~Listener() = default;
 
-Result<std::unique_ptr<Listener>> Listener::open(const std::string& url) {
+Result<std::unique_ptr<Listener>> Listener::open(const std::string& url, std::shared_ptr<TlsContext> tls) {
+  if (url.starts_with(std::string(kUnix) + "/")) {
+    auto socket = SocketFile::listen(url.substr(kUnix.size()));
+    if (!socket) return std::unexpected(socket.error());
+    auto impl = std::make_unique<Impl>(std::move(socket->fd), url);
+    impl->file = std::move(socket->file);
+    return std::unique_ptr<Listener>(new Listener(std::move(impl)));
+  }
   const auto place = parse_url(url);
   if (!place) return std::unexpected(place.error());
-  const auto fd = open_socket(*place);
+  auto fd = open_socket(*place);
   if (!fd) return std::unexpected(fd.error());
-  return std::unique_ptr<Listener>(new Listener(std::make_unique<Impl>(*fd, bound_url(*fd))));
+  const bool sealed = url.starts_with(kHttps);
+  if (sealed && !tls) return fail(Code::kConfig, fmt::format("cannot listen on {} without a certificate", url));
+  std::string bound = bound_url(sealed ? kHttps : kHttp, fd->get());
+  auto impl = std::make_unique<Impl>(*std::move(fd), std::move(bound));
+  if (sealed) impl->tls = std::move(tls);
+  return std::unique_ptr<Listener>(new Listener(std::move(impl)));
 }
 
-void Listener::start(Loop& loop, std::function<void(Descriptor, Peer)> accepted) {
+void Listener::start(Loop& loop, Accepted accepted) {
   impl_->accepted = std::move(accepted);
-  impl_->watch.emplace(loop, impl_->fd);
+  impl_->watch.emplace(loop, impl_->fd.get());
   impl_->pause.emplace(loop);
   impl_->wait();
 }

@@ -45,9 +45,9 @@ TEST(Listener, FillsInThePortItWasGiven) {
 }
 
 TEST(Listener, RefusesWhatItCannotListenOn) {
-  for (const char* url :
-       {"", "127.0.0.1:1", "https://127.0.0.1:1", "http://127.0.0.1", "http://:80", "http://127.0.0.1:x",
-        "http://127.0.0.1:65536", "http://::1:80", "http://[127.0.0.1]:80", "http://127.0.0.1:80/path"}) {
+  for (const char* url : {"", "127.0.0.1:1", "https://127.0.0.1:1", "http://127.0.0.1", "http://:80",
+                          "http://127.0.0.1:x", "http://127.0.0.1:65536", "http://::1:80", "http://[127.0.0.1]:80",
+                          "http://127.0.0.1:80/path", "unix://", "unix://relative"}) {
     const auto listener = Listener::open(url);
     ASSERT_FALSE(listener.has_value()) << url;
     EXPECT_EQ(listener.error().code, Code::kConfig) << url;
@@ -65,7 +65,7 @@ TEST(Listener, SaysThatAPortIsInUse) {
 TEST(Listener, GivesNonBlockingSocketsWithoutDelayAndTheirPeer) {
   Loop loop;
   const auto listener = open_at("http://127.0.0.1:0");
-  listener->start(loop, [&](const Descriptor& fd, const Peer& peer) {
+  listener->start(loop, [&](const Descriptor& fd, const Peer& peer, const auto&) {
     EXPECT_TRUE(::fcntl(fd.get(), F_GETFL) & O_NONBLOCK);
     EXPECT_TRUE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC);
     int no_delay = 0;
@@ -84,7 +84,7 @@ TEST(Listener, GivesNonBlockingSocketsWithoutDelayAndTheirPeer) {
 TEST(Listener, KnowsAMappedAddressAsLoopback) {
   Loop loop;
   const auto listener = open_at("http://[::]:0");
-  listener->start(loop, [&](const Descriptor&, const Peer& peer) {
+  listener->start(loop, [&](const Descriptor&, const Peer& peer, const auto&) {
     EXPECT_EQ(peer.address, "127.0.0.1");
     EXPECT_TRUE(peer.loopback);
     loop.stop();
@@ -102,7 +102,7 @@ TEST(Listener, AcceptsMoreThanOneTurnTakes) {
   std::vector<int> clients;
   for (int i = 0; i < kClients; ++i) clients.push_back(connect_v4(port_of(*listener)));
   int count = 0;
-  listener->start(loop, [&](const Descriptor&, const Peer&) {
+  listener->start(loop, [&](const Descriptor&, const Peer&, const auto&) {
     if (++count == kClients) loop.stop();
   });
   loop.run();
@@ -116,7 +116,7 @@ TEST(Listener, MayBeClosedByItsCallback) {
   const int one = connect_v4(port);
   const int two = connect_v4(port);
   int count = 0;
-  listener->start(loop, [&](const Descriptor&, const Peer&) {
+  listener->start(loop, [&](const Descriptor&, const Peer&, const auto&) {
     ++count;
     listener->close();
     loop.stop();
@@ -134,7 +134,7 @@ TEST(Listener, PausesWhileOutOfDescriptorsAndGoesOnAfterwards) {
   Loop loop;
   const auto listener = open_at("http://127.0.0.1:0");
   int accepted = 0;
-  listener->start(loop, [&](const Descriptor&, const Peer&) {
+  listener->start(loop, [&](const Descriptor&, const Peer&, const auto&) {
     ++accepted;
     loop.stop();
   });

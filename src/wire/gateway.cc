@@ -22,7 +22,9 @@ access::Presented presented(const http::Request& request) {
   return {.authorization = request.header("Authorization"),
           .origin = request.header("Origin"),
           .host = request.header("Host"),
-          .loopback = request.peer.loopback};
+          .loopback = request.peer.loopback,
+          .certificate = request.peer.certificate.get(),
+          .unix_socket = request.peer.uid >= 0};
 }
 
 http::Response plain(int status, std::string text) {

@@ -8,6 +8,7 @@
 
 #include "access/device_codes.h"
 #include "access/source.h"
+#include "wire/form.h"
 
 namespace agentd::wire {
 namespace {
@@ -23,7 +24,6 @@ constexpr std::string_view kRevoke = "/oauth2/revoke";
 constexpr std::string_view kPage = "/oauth2/device";
 constexpr std::string_view kMetadata = "/.well-known/oauth-authorization-server";
 constexpr std::string_view kGrantType = "urn:ietf:params:oauth:grant-type:device_code";
-constexpr std::size_t kFormBytes = 4'096;
 constexpr std::size_t kClientIdBytes = 64;
 constexpr std::size_t kSources = 16'384;
 constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
@@ -87,18 +87,6 @@ Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
 }
 
 }  // namespace
-
-Result<Query> read_form(std::string_view body) {
-  if (body.size() > kFormBytes) return fail(Code::kInvalidParams, "the form has more than 4,096 bytes");
-  auto form = http::parse_query(body);
-  if (!form) return fail(Code::kInvalidParams, form.error().message);
-  for (auto at = form->begin(); at != form->end(); ++at) {
-    if (std::any_of(form->begin(), at, [&](const auto& before) { return before.first == at->first; })) {
-      return fail(Code::kInvalidParams, fmt::format("{} is there twice", quote_json(cut_text(at->first, 40))));
-    }
-  }
-  return *std::move(form);
-}
 
 OAuth::OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, const Clock& clock, std::string issuer)
     : sign_in_(sign_in), config_(config), issuer_(std::move(issuer)), asks_(clock, kSources), polls_(clock, kSources) {}

@@ -19,9 +19,6 @@
 
 namespace agentd::wire {
 
-// application/x-www-form-urlencoded: at most 4,096 bytes, no name twice. Errors: kInvalidParams.
-[[nodiscard]] Result<http::Query> read_form(std::string_view body);
-
 class OAuth final {
  public:
   // For the core thread. What it answers counts once the journal is durable.

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
@@ -15,9 +16,11 @@ import { SseStream } from './sse.mjs';
 // ---- HTTP
 
 // {status, headers, text, json()}; resolves with an early answer even when the body could not all be written.
-export function request(url, { method = 'GET', headers = {}, body, agent = false, ms = 15_000 } = {}) {
+// `tls`: what https is told: {ca, cert, key}.
+export function request(url, { method = 'GET', headers = {}, body, agent = false, ms = 15_000, tls = {} } = {}) {
   return within(ms, `${method} ${url}`, new Promise((resolve, reject) => {
-    const outgoing = http.request(url, { method, headers, agent }, (incoming) => {
+    const { request: open } = url.startsWith('https:') ? https : http;
+    const outgoing = open(url, { method, headers, agent, ...tls }, (incoming) => {
       let text = '';
       incoming.setEncoding('utf8').on('data', (piece) => { text += piece; });
       incoming.once('error', reject);
@@ -38,8 +41,10 @@ const deepMerge = (base, over) => {
 };
 
 export class Daemon {
-  // options: config (merged over the test's defaults), rules (of the scripted model), env, args (of `serve`).
-  constructor({ config = {}, rules = standardRules, env = {}, args = [] } = {}) {
+  // options: config (merged over the test's defaults), rules (of the scripted model), env, args (of `serve`), tls
+  // (what https is told, see request()).
+  constructor({ config = {}, rules = standardRules, env = {}, args = [], tls = {} } = {}) {
+    this.tls = tls;
     this.args = args;
     this.folder = makeFolder();
     this.env = environment(this.folder, env);
@@ -68,7 +73,7 @@ export class Daemon {
       return line && JSON.parse(line);
     };
     this.url = (await eventually('a "listening" line', listening)).url;
-    this.agent = new http.Agent({ keepAlive: true });
+    this.agent = new (this.url.startsWith('https:') ? https : http).Agent({ keepAlive: true });
     return this;
   }
 
@@ -115,7 +120,7 @@ export class Daemon {
   // A POST to the JSON-RPC endpoint with whatever body: {status, headers, text, json(), body}.
   async post(body, options = {}) {
     const answer = await request(this.url, {
-      method: 'POST', headers: this.headers(options), body, agent: this.agent, ms: options.ms,
+      method: 'POST', headers: this.headers(options), body, agent: this.agent, ms: options.ms, tls: this.tls,
     });
     try { answer.body = answer.json(); } catch { answer.body = undefined; }
     return answer;
@@ -174,7 +179,7 @@ export class Daemon {
   // A stream of a task, or any SSE answer of the endpoint.
   stream(method, params, options = {}) {
     return SseStream.open(this.url, {
-      method: 'POST', headers: this.headers(options), ...options.reader,
+      method: 'POST', headers: this.headers(options), tls: this.tls, ...options.reader,
       body: options.body ?? this.envelope(method, params, options),
     });
   }
@@ -188,7 +193,7 @@ export class Daemon {
   // GET /events: the same feed without the envelope.
   async curl(query = '', { headers = {}, token } = {}) {
     const auth = token ? { authorization: `Bearer ${token}` } : {};
-    return SseStream.open(`${this.url}/events${query}`, { headers: { ...auth, ...headers } });
+    return SseStream.open(`${this.url}/events${query}`, { headers: { ...auth, ...headers }, tls: this.tls });
   }
 }
 

@@ -1,13 +1,15 @@
-// A reader of text/event-stream on node:http, close to the wire: the test decides when it reads, and where it is cut.
+// A reader of text/event-stream on node:http and node:https, close to the wire: the test decides when it reads, and where it is cut.
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import https from 'node:https';
 
 export class SseStream {
   // cutAfter: take this many bytes of the body and then drop the connection, mid-frame or not.
-  static open(url, { method = 'GET', headers = {}, body, cutAfter = Infinity, ms = 10_000 } = {}) {
+  static open(url, { method = 'GET', headers = {}, body, cutAfter = Infinity, ms = 10_000, tls = {} } = {}) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => outgoing.destroy(new Error(`no answer within ${ms} ms: ${url}`)), ms);
-      const outgoing = http.request(url, { method, headers, agent: false }, (incoming) => {
+      const { request } = url.startsWith('https:') ? https : http;
+      const outgoing = request(url, { method, headers, agent: false, ...tls }, (incoming) => {
         clearTimeout(timer);
         resolve(new SseStream(incoming, cutAfter));
       });

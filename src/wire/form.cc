@@ -1,0 +1,29 @@
+#include "wire/form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+
+namespace agentd::wire {
+namespace {
+
+constexpr std::size_t kFormBytes = 4'096;
+
+}  // namespace
+
+Result<http::Query> read_form(std::string_view body) {
+  if (body.size() > kFormBytes) return fail(Code::kInvalidParams, "the form has more than 4,096 bytes");
+  auto form = http::parse_query(body);
+  if (!form) return fail(Code::kInvalidParams, form.error().message);
+  for (auto at = form->begin(); at != form->end(); ++at) {
+    if (std::any_of(form->begin(), at, [&](const auto& before) { return before.first == at->first; })) {
+      return fail(Code::kInvalidParams, fmt::format("{} is there twice", quote_json(cut_text(at->first, 40))));
+    }
+  }
+  return *std::move(form);
+}
+
+}  // namespace agentd::wire
