@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "http/answer.h"
@@ -20,6 +21,11 @@ namespace {
 // Of a stream: so much may wait in the kernel for a reader that lags, and the ring of the feed is the rest of
 // the buffer.
 constexpr int kStreamSendBuffer = 128 << 10;
+
+// A send reads only; iovec serves both ways and knows no const.
+iovec piece_of(std::string_view bytes) {
+  return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+}
 
 }  // namespace
 
@@ -52,7 +58,7 @@ void Connection::write_out() {
   if (tls_) {
     if (!write_sealed()) return;
   } else if (!out_.empty()) {
-    iovec piece = {.iov_base = out_.data() + sent_, .iov_len = out_.size() - sent_};
+    iovec piece = piece_of(std::string_view(out_).substr(sent_));
     const auto sent = send_pieces(fd_.get(), {&piece, 1});
     if (sent < 0) return close();
     if (sent > 0) phase_ = Phase::kNone;
@@ -71,7 +77,7 @@ bool Connection::write_sealed() {
       if (state_ == State::kLingering && tls_->finish()) continue;
       return true;
     }
-    const iovec piece = {.iov_base = out_.data() + sent_, .iov_len = out_.size() - sent_};
+    const iovec piece = piece_of(std::string_view(out_).substr(sent_));
     const auto sealed = tls_->seal({&piece, 1});
     if (sealed == 0) {
       close();
@@ -85,9 +91,7 @@ bool Connection::write_sealed() {
 // Gives the socket what is sealed. False when it did not take all.
 bool Connection::flush() {
   if (!has_sealed()) return true;
-  const auto bytes = tls_->outgoing();
-  // A send reads only; iovec serves both ways and knows no const.
-  iovec piece = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  iovec piece = piece_of(tls_->outgoing());
   const auto sent = send_pieces(fd_.get(), {&piece, 1});
   if (sent < 0) {
     close();
@@ -100,7 +104,7 @@ bool Connection::flush() {
   return false;
 }
 
-// What goes out last is the alert, if it is nobody's turn but the peer's.
+// While it is the peer's turn, it is told why: an alert is the last thing that goes out.
 void Connection::tls_broke() {
   if (state_ != State::kReading) return close();
   parser_.reset();
@@ -212,8 +216,7 @@ void Connection::cut_if_passed() {
 std::span<iovec> Connection::seal(Offer& offer) {
   if (!tls_) return offer.pieces;
   offer.sealed_bytes = tls_->seal(offer.pieces);
-  const auto bytes = tls_->outgoing();
-  offer.sealed = {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  offer.sealed = piece_of(tls_->outgoing());
   return {&offer.sealed, 1};
 }
 

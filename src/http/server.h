@@ -1,7 +1,7 @@
 // Server: HTTP/1.1 on the connections of one loop: strict parsing, keep-alive, answers, and event streams.
 //
 // Confined to its loop's thread (one edge). Bounds: header 32 KiB, 100 fields and 10 s to arrive; body 2 MiB;
-// idle keep-alive 60 s; connections capped in all and per address (over the cap: 503 at once, and nobody else
+// idle keep-alive 60 s; connections capped in all and per address (over the cap: 503 at once, or with TLS the end, and nobody else
 // is closed for it). Smuggling shapes are 400 and close:
 // Transfer-Encoding other than chunked, Content-Length beside it, two lengths, obs-fold, missing or doubled
 // Host. One request of a connection is served at a time; pipelined ones wait in its buffer. A peer that

@@ -177,6 +177,20 @@ TEST_F(ImpatientTls, ClosesWhatIsNoTlsAndAHandshakeThatDoesNotEnd) {
   EXPECT_TRUE(server_.wait_for_connections(0));
 }
 
+class FullTls : public ServerTls {
+ protected:
+  FullTls() : ServerTls({.connections = 1}) {}
+};
+
+TEST_F(FullTls, ClosesOneTooManyBeforeItsHandshake) {
+  TlsPeer first(connect());
+  ASSERT_TRUE(first.say(get("/1")));
+  EXPECT_NE(first.hear("GET /1 "), "");
+  EXPECT_FALSE(TlsPeer(connect()).say(get("/2")));
+  EXPECT_TRUE(first.say(get("/3")));
+  EXPECT_NE(first.hear("GET /3 "), "");
+}
+
 // A stream whose reader has the head and reads no more, so that sealed bytes wait.
 class StalledTls : public ServerTls {
  protected:
