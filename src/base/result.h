@@ -1,7 +1,7 @@
 // Result<T>: a value, or an Error that says what is wrong in a form every transport can render.
 //
 // Thread rule: values; share them like any other value. Nothing here throws. A Code is closed: a new one
-// needs its row in wire/error_map.h, which is the only place that knows JSON-RPC and HTTP numbers.
+// needs its word in base/reason.h and its row in wire/error_map.h, the only place that knows wire numbers.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/reason.h"
 #include "wire/error_map.h"
 
 namespace agentd::wire {
@@ -74,8 +75,8 @@ Json error_json(const Error& error) {
     data.push_back(
         {{"@type", "type.googleapis.com/google.rpc.BadRequest"}, {"fieldViolations", std::move(violations)}});
   }
-  if (!row.reason.empty()) {
-    Json info = {{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", row.reason}, {"domain", row.domain}};
+  if (const std::string_view reason = reason_of(error.code); !reason.empty()) {
+    Json info = {{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", reason}, {"domain", row.domain}};
     info["metadata"] = Json::object();
     for (const auto& [key, value] : error.metadata) info["metadata"][key] = value;
     data.push_back(std::move(info));
