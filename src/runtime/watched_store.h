@@ -87,6 +87,9 @@ class WatchedStore final : public store::Store {
     return inner_->idempotency(principal, key);
   }
   [[nodiscard]] Result<std::vector<store::SessionRow>> sessions() const override { return inner_->sessions(); }
+  [[nodiscard]] Result<std::vector<store::AuditRow>> audit(std::size_t limit) const override {
+    return inner_->audit(limit);
+  }
   [[nodiscard]] Result<std::uint64_t> reserved_seq() const override { return inner_->reserved_seq(); }
   [[nodiscard]] std::string kind() const override { return inner_->kind(); }
   [[nodiscard]] bool degraded() const override { return mood_ == Mood::kRefuses; }

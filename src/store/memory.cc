@@ -20,6 +20,8 @@ struct Tables {
   std::map<std::string, std::map<std::int64_t, MessageRow>> messages;  // conversation -> number
   std::map<std::pair<std::string, std::string>, IdempotencyRow> idempotency;
   std::map<std::string, SessionRow> sessions;
+  std::map<std::int64_t, AuditRow> audit;
+  std::int64_t audited = 0;  // the newest number
   std::uint64_t reserved = 0;
 
   void apply(const TaskRow& row) { tasks[row.id] = row; }
@@ -29,6 +31,10 @@ struct Tables {
   void apply(const MessageRow& row) { messages[row.conversation][row.number] = row; }
   void apply(const IdempotencyRow& row) { idempotency[{row.principal, row.key}] = row; }
   void apply(const SessionRow& row) { sessions[row.sid] = row; }
+  void apply(const AuditRow& row) {
+    ++audited;
+    audit[audited] = {.number = audited, .ts_ms = row.ts_ms, .body = row.body};
+  }
   void apply(const DropTask& drop) { tasks.erase(drop.id); }
   void apply(const DropRun& drop) {
     runs.erase(drop.id);
@@ -42,6 +48,11 @@ struct Tables {
     std::erase_if(idempotency, [&](const auto& entry) { return entry.second.created_ms < drop.created_ms; });
   }
   void apply(const DropSession& drop) { sessions.erase(drop.sid); }
+  void apply(const TrimAudit& trim) {
+    std::erase_if(audit, [&](const auto& entry) {
+      return entry.second.ts_ms < trim.before_ms || entry.first <= audited - trim.keep_last;
+    });
+  }
   void apply(const ReleaseSeq& release) { reserved = std::min(reserved, release.end); }
   void apply(const ReserveSeq& reserve) { reserved = std::max(reserved, reserve.end); }
 };
@@ -56,6 +67,14 @@ std::optional<typename Map::mapped_type> find(const Map& map, const typename Map
 template <class Map>
 auto values(const Map& map) {
   const auto view = std::views::values(map);
+  return std::vector<typename Map::mapped_type>(view.begin(), view.end());
+}
+
+// The last `limit` of it, in order.
+template <class Map>
+auto newest(const Map& map, std::size_t limit) {
+  const std::size_t skipped = map.size() - std::min(limit, map.size());
+  auto view = std::views::values(map) | std::views::drop(skipped);
   return std::vector<typename Map::mapped_type>(view.begin(), view.end());
 }
 
@@ -101,10 +120,7 @@ class MemoryStore final : public Store {
     const MutexLock lock(mutex_);
     const auto it = tables_.messages.find(conversation);
     if (it == tables_.messages.end()) return std::vector<MessageRow>{};
-    const std::size_t skipped = it->second.size() - std::min(limit, it->second.size());
-    std::vector<MessageRow> rows;
-    for (const MessageRow& row : std::views::values(it->second) | std::views::drop(skipped)) rows.push_back(row);
-    return rows;
+    return newest(it->second, limit);
   }
   Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                     const std::string& key) const override {
@@ -114,6 +130,10 @@ class MemoryStore final : public Store {
   Result<std::vector<SessionRow>> sessions() const override {
     const MutexLock lock(mutex_);
     return values(tables_.sessions);
+  }
+  Result<std::vector<AuditRow>> audit(std::size_t limit) const override {
+    const MutexLock lock(mutex_);
+    return newest(tables_.audit, limit);
   }
   Result<std::uint64_t> reserved_seq() const override {
     const MutexLock lock(mutex_);

@@ -99,6 +99,15 @@ IdempotencyRow idempotency_of(SQLite::Statement& row) {
 SessionRow session_of(SQLite::Statement& row) {
   return {.sid = text(row, 0), .expires_ms = number(row, 1), .body = text(row, 2)};
 }
+AuditRow audit_of(SQLite::Statement& row) {
+  return {.number = number(row, 0), .ts_ms = number(row, 1), .body = text(row, 2)};
+}
+
+// SQLite reads a negative limit as none.
+std::int64_t limit_of(std::size_t limit) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int64_t>(std::min(limit, kMost));
+}
 
 // The body, or nothing where `column` says that the row is over.
 template <class Names>
@@ -130,6 +139,7 @@ SqliteWriter::SqliteWriter(SQLite::Database db)
       message_(db_, "REPLACE INTO message VALUES(?,?,?)"),
       idempotency_(db_, "REPLACE INTO idempotency VALUES(?,?,?,?,?)"),
       session_(db_, "REPLACE INTO session VALUES(?,?,?)"),
+      audit_(db_, "INSERT INTO audit(ts_ms, body) VALUES(?,?)"),
       reserve_(db_,
                "INSERT INTO reserved VALUES(1,?) "
                "ON CONFLICT(only) DO UPDATE SET seq_end = max(seq_end, excluded.seq_end)"),
@@ -140,7 +150,9 @@ SqliteWriter::SqliteWriter(SQLite::Database db)
       drop_conversation_(db_, "DELETE FROM conversation WHERE id=?"),
       drop_messages_(db_, "DELETE FROM message WHERE conversation=?"),
       drop_idempotency_(db_, "DELETE FROM idempotency WHERE created_ms<?"),
-      drop_session_(db_, "DELETE FROM session WHERE sid=?") {}
+      drop_session_(db_, "DELETE FROM session WHERE sid=?"),
+      drop_audit_before_(db_, "DELETE FROM audit WHERE ts_ms<?"),
+      drop_audit_beyond_(db_, "DELETE FROM audit WHERE number <= (SELECT max(number) FROM audit) - ?") {}
 
 void SqliteWriter::apply(const Batch* begin, const Batch* end) {
   execute(begin_);
@@ -174,6 +186,7 @@ void SqliteWriter::put(const IdempotencyRow& row) {
   execute(idempotency_, row.principal, row.key, row.digest, row.task, row.created_ms);
 }
 void SqliteWriter::put(const SessionRow& row) { execute(session_, row.sid, row.expires_ms, row.body); }
+void SqliteWriter::put(const AuditRow& row) { execute(audit_, row.ts_ms, row.body); }
 void SqliteWriter::put(const DropTask& drop) { execute(drop_task_, drop.id); }
 void SqliteWriter::put(const DropRun& drop) {
   execute(drop_run_, drop.id);
@@ -185,6 +198,10 @@ void SqliteWriter::put(const DropConversation& drop) {
 }
 void SqliteWriter::put(const DropIdempotencyBefore& drop) { execute(drop_idempotency_, drop.created_ms); }
 void SqliteWriter::put(const DropSession& drop) { execute(drop_session_, drop.sid); }
+void SqliteWriter::put(const TrimAudit& trim) {
+  execute(drop_audit_before_, trim.before_ms);
+  execute(drop_audit_beyond_, trim.keep_last);
+}
 void SqliteWriter::put(const ReleaseSeq& release) { execute(release_, static_cast<std::int64_t>(release.end)); }
 void SqliteWriter::put(const ReserveSeq& reserve) { execute(reserve_, static_cast<std::int64_t>(reserve.end)); }
 
@@ -199,6 +216,7 @@ SqliteReader::SqliteReader(SQLite::Database db)
       messages_(db_, "SELECT * FROM message WHERE conversation=? ORDER BY number DESC LIMIT ?"),
       idempotency_(db_, "SELECT * FROM idempotency WHERE principal=? AND key=?"),
       sessions_(db_, "SELECT * FROM session ORDER BY sid"),
+      audit_(db_, "SELECT * FROM audit ORDER BY number DESC LIMIT ?"),
       reserved_(db_, "SELECT seq_end FROM reserved") {}
 
 std::vector<TaskRow> SqliteReader::tasks() { return query(tasks_, task_of); }
@@ -209,8 +227,7 @@ std::vector<StepRow> SqliteReader::steps(const std::string& run) { return query(
 std::vector<ConversationRow> SqliteReader::conversations() { return query(conversations_, conversation_of); }
 
 std::vector<MessageRow> SqliteReader::messages(const std::string& conversation, std::size_t limit) {
-  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();  // SQLite reads a negative limit as none
-  auto rows = query(messages_, message_of, conversation, static_cast<std::int64_t>(std::min(limit, kMost)));
+  auto rows = query(messages_, message_of, conversation, limit_of(limit));
   std::ranges::reverse(rows);
   return rows;
 }
@@ -220,6 +237,12 @@ std::optional<IdempotencyRow> SqliteReader::idempotency(const std::string& princ
 }
 
 std::vector<SessionRow> SqliteReader::sessions() { return query(sessions_, session_of); }
+
+std::vector<AuditRow> SqliteReader::audit(std::size_t limit) {
+  auto rows = query(audit_, audit_of, limit_of(limit));
+  std::ranges::reverse(rows);
+  return rows;
+}
 
 std::uint64_t SqliteReader::reserved_seq() {
   const auto ends = query(reserved_, [](SQLite::Statement& row) { return number(row, 0); });

@@ -31,19 +31,21 @@ class SqliteWriter final {
   void put(const MessageRow& row);
   void put(const IdempotencyRow& row);
   void put(const SessionRow& row);
+  void put(const AuditRow& row);
   void put(const DropTask& drop);
   void put(const DropRun& drop);
   void put(const DropConversation& drop);
   void put(const DropIdempotencyBefore& drop);
   void put(const DropSession& drop);
+  void put(const TrimAudit& trim);
   void put(const ReserveSeq& reserve);
   void put(const ReleaseSeq& release);
 
   SQLite::Database db_;
   SQLite::Statement begin_, commit_, rollback_;
-  SQLite::Statement task_, run_, step_, conversation_, message_, idempotency_, session_, reserve_, release_;
+  SQLite::Statement task_, run_, step_, conversation_, message_, idempotency_, session_, audit_, reserve_, release_;
   SQLite::Statement drop_task_, drop_run_, drop_steps_, drop_conversation_, drop_messages_, drop_idempotency_,
-      drop_session_;
+      drop_session_, drop_audit_before_, drop_audit_beyond_;
 };
 
 class SqliteReader final {
@@ -59,11 +61,13 @@ class SqliteReader final {
   [[nodiscard]] std::vector<MessageRow> messages(const std::string& conversation, std::size_t limit);
   [[nodiscard]] std::optional<IdempotencyRow> idempotency(const std::string& principal, const std::string& key);
   [[nodiscard]] std::vector<SessionRow> sessions();
+  [[nodiscard]] std::vector<AuditRow> audit(std::size_t limit);
   [[nodiscard]] std::uint64_t reserved_seq();
 
  private:
   SQLite::Database db_;
-  SQLite::Statement tasks_, task_, runs_, run_, steps_, conversations_, messages_, idempotency_, sessions_, reserved_;
+  SQLite::Statement tasks_, task_, runs_, run_, steps_, conversations_, messages_, idempotency_, sessions_, audit_,
+      reserved_;
 };
 
 }  // namespace agentd::store

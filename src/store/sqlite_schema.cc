@@ -41,6 +41,11 @@ CREATE TABLE reserved(
                                                    R"sql(
 CREATE TABLE session(
   sid TEXT PRIMARY KEY NOT NULL, expires_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+)sql",
+                                                   R"sql(
+CREATE TABLE audit(
+  number INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, ts_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE INDEX audit_by_age ON audit(ts_ms);
 )sql"};
 
 int pragma(SQLite::Database& db, const char* name) { return db.execAndGet(fmt::format("PRAGMA {}", name)).getInt(); }

@@ -66,6 +66,12 @@ struct SessionRow {  // a sign-in; its token is known by its hash alone
   std::string body;  // JSON
   bool operator==(const SessionRow&) const = default;
 };
+struct AuditRow {
+  std::int64_t number = 0;  // the store's own; what is put has none
+  std::int64_t ts_ms = 0;
+  std::string body;  // JSON
+  bool operator==(const AuditRow&) const = default;
+};
 
 // What a batch is made of.
 struct DropTask {
@@ -83,6 +89,10 @@ struct DropIdempotencyBefore {
 struct DropSession {
   std::string sid;
 };
+struct TrimAudit {
+  std::int64_t before_ms = 0;
+  std::int64_t keep_last = 0;
+};  // drops what is older, and all but the newest
 struct ReserveSeq {
   std::uint64_t end = 0;
 };  // below 2^63; never lowers what is reserved
@@ -91,9 +101,9 @@ struct ReserveSeq {
 struct ReleaseSeq {
   std::uint64_t end = 0;
 };
-using Op = std::variant<TaskRow, RunRow, StepRow, ConversationRow, MessageRow, IdempotencyRow, SessionRow, DropTask,
-                        DropRun, DropConversation, DropIdempotencyBefore, DropSession, ReserveSeq,
-                        ReleaseSeq>;  // a row = put (insert or replace)
+using Op = std::variant<TaskRow, RunRow, StepRow, ConversationRow, MessageRow, IdempotencyRow, SessionRow, AuditRow,
+                        DropTask, DropRun, DropConversation, DropIdempotencyBefore, DropSession, TrimAudit, ReserveSeq,
+                        ReleaseSeq>;  // a row = put (insert or replace); an AuditRow is appended
 using Batch = std::vector<Op>;
 
 class Store {
@@ -121,7 +131,9 @@ class Store {
   [[nodiscard]] virtual Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                                           const std::string& key) const = 0;
   [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions() const = 0;  // by sid
-  [[nodiscard]] virtual Result<std::uint64_t> reserved_seq() const = 0;        // 0 when nothing ever was
+  // The newest `limit`, oldest first. Numbers grow, and none is used twice.
+  [[nodiscard]] virtual Result<std::vector<AuditRow>> audit(std::size_t limit) const = 0;
+  [[nodiscard]] virtual Result<std::uint64_t> reserved_seq() const = 0;  // 0 when nothing ever was
 
   [[nodiscard]] virtual std::string kind() const = 0;  // "sqlite" or "memory"
   [[nodiscard]] virtual bool degraded() const = 0;

@@ -66,6 +66,7 @@ TEST_P(StoreTest, IsEmptyAtFirst) {
   EXPECT_FALSE(store().run("r").value());
   EXPECT_FALSE(store().idempotency("ada", "k").value());
   EXPECT_TRUE(store().sessions()->empty());
+  EXPECT_TRUE(store().audit(10)->empty());
   EXPECT_EQ(store().reserved_seq().value(), 0U);
 }
 
@@ -158,6 +159,32 @@ TEST_P(StoreTest, GivesTheNewestMessagesOldestFirst) {
   EXPECT_EQ(numbers(3), (std::vector<std::int64_t>{3, 10, 12}));
   EXPECT_EQ(numbers(static_cast<std::size_t>(-1)), (std::vector<std::int64_t>{1, 2, 3, 10, 12}));
   EXPECT_TRUE(numbers(0).empty());
+}
+
+TEST_P(StoreTest, AppendsToTheAuditTrailAndGivesTheNewest) {
+  const AuditRow row{.ts_ms = 7, .body = "same"};
+  put({row, row, AuditRow{.ts_ms = 5, .body = "last"}});
+  EXPECT_EQ(store().audit(9).value(), (std::vector<AuditRow>{{1, 7, "same"}, {2, 7, "same"}, {3, 5, "last"}}));
+  EXPECT_EQ(store().audit(2).value(), (std::vector<AuditRow>{{2, 7, "same"}, {3, 5, "last"}}));
+  EXPECT_TRUE(store().audit(0)->empty());
+}
+
+TEST_P(StoreTest, TrimsTheAuditTrailByAgeAndByCount) {
+  const auto numbers = [this] {
+    std::vector<std::int64_t> found;
+    for (const AuditRow& row : store().audit(99).value()) found.push_back(row.number);
+    return found;
+  };
+  put({TrimAudit{.before_ms = 10, .keep_last = 10}});
+  for (const std::int64_t ts_ms : {9, 10, 11, 12}) put({AuditRow{.ts_ms = ts_ms, .body = ""}});
+  put({TrimAudit{.before_ms = 10, .keep_last = 10}});
+  EXPECT_EQ(numbers(), (std::vector<std::int64_t>{2, 3, 4}));
+  put({TrimAudit{.before_ms = 0, .keep_last = 2}});
+  EXPECT_EQ(numbers(), (std::vector<std::int64_t>{3, 4}));
+  put({TrimAudit{.before_ms = 0, .keep_last = 0}});
+  EXPECT_TRUE(numbers().empty());
+  put({AuditRow{.ts_ms = 13, .body = ""}});
+  EXPECT_EQ(numbers(), std::vector<std::int64_t>{5}) << "a number is not used twice";
 }
 
 TEST_P(StoreTest, NeverLowersWhatIsReserved) {
