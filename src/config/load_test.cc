@@ -39,7 +39,8 @@ a2a:
 store:
   kind: memory
   path: ./state
-  retention: {tasks: {keep_last: 1, ttl: 1h}, runs: {keep_last: 2, ttl: 2h}, conversations: {keep_last: 3, ttl: 3h}}
+  retention: {tasks: {keep_last: 1, ttl: 1h}, runs: {keep_last: 2, ttl: 2h}, conversations: {keep_last: 3, ttl: 3h},
+              audit: {keep_last: 4, ttl: 4h}}
 log: {level: debug, format: json}
 )");
   EXPECT_EQ(s.agent.name, "helper");
@@ -73,6 +74,8 @@ log: {level: debug, format: json}
   EXPECT_EQ(s.store.path, folder_ / "state");
   EXPECT_EQ(s.store.runs.keep_last, 2U);
   EXPECT_EQ(s.store.conversations.ttl_ms, 3 * 3'600'000);
+  EXPECT_EQ(s.store.audit.keep_last, 4U);
+  EXPECT_EQ(s.store.audit.ttl_ms, 4 * 3'600'000);
   EXPECT_EQ(s.log.format, "json");
 }
 

@@ -90,6 +90,7 @@ struct Snapshot {
     Retention tasks{10'000, 30LL * 86'400'000};
     Retention runs{10'000, 30LL * 86'400'000};
     Retention conversations{1'000, 30LL * 86'400'000};
+    Retention audit{100'000, 90LL * 86'400'000};
   } store;
 
   // One document each. An inline one has its marks in the main file, under paths from its own root

@@ -141,6 +141,11 @@ constexpr Row kRows[] = {
      "1000", {0, 100 * kMillion}, "How many."},
     {"store.retention.conversations.ttl", kDuration, kNone, AGENTD_SLOT(store.conversations.ttl_ms),
      "30d", {1, 36'500 * kDay}, "How long."},
+    {"store.retention.audit", kSection, kNone, nullptr, "", {}, "Who did what: the audit trail."},
+    {"store.retention.audit.keep_last", kInteger, kNone, AGENTD_SLOT(store.audit.keep_last),
+     "100000", {0, 100 * kMillion}, "How many records."},
+    {"store.retention.audit.ttl", kDuration, kNone, AGENTD_SLOT(store.audit.ttl_ms),
+     "90d", {1, 36'500 * kDay}, "How long."},
 
     {"workflows", kWorkflows, kNone, nullptr, "", {},
      "Workflows: inline, or {file: PATH}, or the path of a file or of a folder of *.yaml files."},
@@ -155,7 +160,7 @@ constexpr Row kRows[] = {
 constexpr std::string_view kUnsupported[] = {
     "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
     "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
-    "a2a.push", "a2a.peers", "store.retention.audit",
+    "a2a.push", "a2a.peers",
 };
 // clang-format on
 
