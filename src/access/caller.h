@@ -18,6 +18,7 @@ struct Caller {
   config::Role role = config::Role::kUser;
   std::optional<Rate> rate = {};                                     // of its rule; none: as often as it likes
   std::shared_ptr<const std::vector<std::string>> grants = nullptr;  // of its rule; null: none
+  std::string sid = {};                                              // of its session; "" = none
   // Becomes true when what it came with is no longer good: its session was revoked or has expired. Null: never.
   std::shared_ptr<const std::atomic<bool>> revoked = nullptr;
 

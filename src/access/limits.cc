@@ -11,8 +11,6 @@ constexpr std::size_t kSources = 16'384;
 constexpr std::size_t kPrincipals = 16'384;
 constexpr Rate kFailures = {.burst = 20, .per_ms = 60'000};  // then one every 3 s
 
-bool is_failure(const Error& refusal) { return refusal.code == Code::kPermissionDenied || !refusal.metadata.empty(); }
-
 constexpr const char* kTooManyFailures = "too many credentials from your address were refused";
 
 Error rate_limited(std::int64_t wait_ms, const char* what) {
@@ -23,6 +21,11 @@ Error rate_limited(std::int64_t wait_ms, const char* what) {
 }
 
 }  // namespace
+
+bool is_failure(const Error& refusal) {
+  return refusal.code == Code::kPermissionDenied ||
+         (refusal.code == Code::kUnauthenticated && !refusal.metadata.empty());
+}
 
 Limits::Limits(const Clock& clock) : failures_(clock, kSources), requests_(clock, kPrincipals) {}
 

@@ -13,13 +13,15 @@
 
 namespace agentd::access {
 
+// Whether it counts as a failure: a credential that is wrong, or a certificate that no rule matches; not that there is none.
+[[nodiscard]] bool is_failure(const Error& refusal);
+
 class Limits final {
  public:
   explicit Limits(const Clock& clock);
 
   // What a request that identify() refused is told: that refusal, or kRateLimited when its source has failed too often.
-  // Counts what is a failure: a credential that is wrong, and a certificate that no rule matches; not that there is
-  // none. `address`: a net::Peer's.
+  // Counts what is a failure. `address`: a net::Peer's.
   [[nodiscard]] Error refused(const std::string& address, Error refusal);
 
   // kRateLimited for who showed a token of the configuration, while its source has failed too often.

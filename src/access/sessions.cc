@@ -5,17 +5,15 @@
 #include "base/digest.h"
 
 namespace agentd::access {
-namespace {
 
 using config::Role;
 
 Caller caller_of(const Session& session) {
   return {.viewer = {.is_operator = session.role == Role::kOperator, .principal = session.principal()},
           .role = session.role,
+          .sid = session.sid,
           .revoked = session.ended};
 }
-
-}  // namespace
 
 std::string Session::principal() const { return role == Role::kOperator ? "operator" : "user:" + name; }
 

@@ -37,6 +37,8 @@ struct Session {
   [[nodiscard]] std::string principal() const;
 };
 
+// Who holds it.
+[[nodiscard]] Caller caller_of(const Session& session);
 // What is shown of it: never the hash.
 [[nodiscard]] Json to_json(const Session& session);
 // For the store, and back. Errors: kUnavailable.
