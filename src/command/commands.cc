@@ -54,6 +54,18 @@ Error of_args(Error error, const OpRow& row) {
   return error;
 }
 
+// kPermissionDenied, unless the caller may run it.
+Status check_reach(const access::Caller& caller, const Command& command) {
+  const std::string op(command.row->name);
+  Error error{.code = Code::kPermissionDenied, .message = op + " is for operators", .metadata = {{"op", op}}};
+  if (!may_run(caller, *command.row)) return std::unexpected(std::move(error));
+  if (command.row->op != Op::kWorkflowRun) return {};
+  const auto& workflow = command.args["workflow"].get_ref<const std::string&>();
+  if (access::may_run_workflow(caller, workflow)) return {};
+  error.message = "you may not run the workflow " + quote_json(workflow);
+  return std::unexpected(std::move(error));
+}
+
 }  // namespace
 
 Commands::Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
@@ -92,12 +104,12 @@ Result<std::optional<Command>> Commands::read(const runtime::Call& call, const r
   if (!admits_json(sending.accepted_output_modes)) {
     return refuse(Code::kContentTypeNotSupported, field, "a command is answered in application/json; accept it");
   }
-  auto command = read_args(call, agentd, field);
+  auto command = read_args(agentd, field);
   if (!command) return std::unexpected(command.error());
   return std::move(*command);
 }
 
-Result<Command> Commands::read_args(const runtime::Call& call, const Json& agentd, const std::string& field) const {
+Result<Command> Commands::read_args(const Json& agentd, const std::string& field) const {
   const std::string op =
       agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
   const OpRow* row = find_op(op);
@@ -119,13 +131,6 @@ Result<Command> Commands::read_args(const runtime::Call& call, const Json& agent
                                  .violations = std::move(violations),
                                  .metadata = {{"op", op}}});
   }
-  const bool allowed = may_run(call.caller, *row);
-  if (!allowed || (row->op == Op::kWorkflowRun &&
-                   !access::may_run_workflow(call.caller, args["workflow"].get_ref<const std::string&>()))) {
-    Error error{.code = Code::kPermissionDenied, .message = op + " is for operators", .metadata = {{"op", op}}};
-    if (allowed) error.message = "you may not run the workflow " + quote_json(args["workflow"].get<std::string>());
-    return std::unexpected(std::move(error));
-  }
   return Command{.row = row, .args = std::move(args), .field = field};
 }
 
@@ -137,8 +142,11 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
   if (!*command) return service_.send(call, std::move(*sending), std::move(delivery));
   Command& it = **command;
   const OpRow& row = *it.row;
+  if (const Status may = check_reach(call.caller, it); !may) {
+    return service_.refuse_op(call, std::string(row.name), target_of(it), may.error(), std::move(delivery));
+  }
   // Its effect is within the turn that makes the task, so that both are durable together.
-  const auto complete = [&](std::move_only_function<Result<Json>()> act) {
+  const auto complete = [&](std::move_only_function<Result<runtime::Done>()> act) {
     service_.complete(
         call, std::move(*sending), std::string(row.name),
         [&row, act = std::move(act)]() mutable {
@@ -160,12 +168,19 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
   }
 }
 
+Json Commands::target_of(const Command& command) const {
+  if (command.row->op != Op::kWorkflowRun) return nullptr;
+  const Json& workflow = command.args["workflow"];
+  return runs_.workflows().contains(workflow) ? Json{{"workflow", workflow}} : Json();
+}
+
 void Commands::run_workflow(const runtime::Call& call, runtime::Sending sending, Command command,
                             runtime::Delivery delivery) {
   const std::string workflow = command.args["workflow"];
   Json inputs = command.args.value("inputs", Json::object());
   if (const Status right = runs_.check(workflow, inputs, command.field); !right) {
-    return delivery.reply(std::unexpected(of_args(right.error(), *command.row)));
+    return service_.refuse_op(call, std::string(command.row->name), target_of(command),
+                              of_args(right.error(), *command.row), std::move(delivery));
   }
   service_.run_workflow(call, std::move(sending), std::string(command.row->name), workflow, std::move(inputs),
                         std::move(delivery));

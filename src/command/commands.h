@@ -33,8 +33,9 @@ class Commands final {
  private:
   // Nothing when the message holds no command part. Errors: those of command.md section 1.
   [[nodiscard]] Result<std::optional<Command>> read(const runtime::Call& call, const runtime::Sending& sending) const;
-  [[nodiscard]] Result<Command> read_args(const runtime::Call& call, const Json& agentd,
-                                          const std::string& field) const;
+  [[nodiscard]] Result<Command> read_args(const Json& agentd, const std::string& field) const;
+  // To what it would be done, as far as that is there.
+  [[nodiscard]] Json target_of(const Command& command) const;
   void run_workflow(const runtime::Call& call, runtime::Sending sending, Command command, runtime::Delivery delivery);
   void reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery);
 

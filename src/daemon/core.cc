@@ -17,13 +17,14 @@ constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
            const Clock& clock)
     : journal_(loop, store),
+      audit_(journal_, feed, clock, setup.config.store.audit),
       instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
       runs_(loop, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
-      service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_),
-      sign_in_(loop, journal_, feed, clock, sessions, setup.config),
+      service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_, audit_),
+      sign_in_(loop, journal_, feed, clock, sessions, setup.config, audit_),
       commands_(service_, runs_, sign_in_,
                 [this, &feed, with_seq = setup.config.a2a.events.enabled](const feed::Viewer& viewer) {
                   return command::status_document({.feed = feed,
@@ -60,6 +61,7 @@ void Core::tidy() {
   tasks_.enforce_retention();
   runs_.enforce_retention();
   conversations_.enforce_retention();
+  audit_.enforce_retention();
   journal_.put(store::DropIdempotencyBefore{.created_ms = clock_.wall_ms() - kKeyLifeMs});
   tidying_.arm(kTidyMs, [this] { tidy(); });
 }

@@ -34,12 +34,14 @@ class Core final {
   [[nodiscard]] command::Commands& commands() { return commands_; }
   [[nodiscard]] runtime::SignIn& sign_in() { return sign_in_; }
   [[nodiscard]] runtime::Journal& journal() { return journal_; }
+  [[nodiscard]] runtime::Audit& audit() { return audit_; }
 
  private:
   void wait_for_work();
   void tidy();
 
   runtime::Journal journal_;
+  runtime::Audit audit_;
   runtime::Instance instance_;
   runtime::Tasks tasks_;
   runtime::Conversations conversations_;

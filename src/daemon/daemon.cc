@@ -171,6 +171,7 @@ class Life final {
                 .pages = pages_,
                 .oauth = oauth_,
                 .journal = core_.journal(),
+                .audit = core_.audit(),
                 .declared = facts_.declared,
                 .rpc_prefix = path_of(url),
                 .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }},

@@ -59,22 +59,22 @@ struct Setting {
 };
 
 struct Life {
-  static constexpr std::int64_t kRetryMs = 5;  // of a store that refuses
-
   Life(net::Loop& loop, store::Store& store, const Clock& clock, const Setting& setting)
       : feed(
             {.ring_events = 4096, .version = "test"}, 1, [](std::uint64_t) { return Status{}; }, clock),
-        journal(loop, store, kRetryMs),
+        journal(loop, store, /*retry_ms=*/5),
+        audit(journal, feed, clock, setting.config.store.audit),
         instance(loop, feed, store, clock, "test", "scripted"),
         tasks(journal, feed, clock, setting.tasks),
         conversations(journal, feed, clock, setting.conversations),
         runs(loop, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
         turns(loop, feed, clock, tasks, conversations, runs, instance, setting.model()),
-        service(journal, clock, tasks, conversations, turns, runs, instance),
-        sign_in(loop, journal, feed, clock, sessions, setting.config) {}
+        service(journal, clock, tasks, conversations, turns, runs, instance, audit),
+        sign_in(loop, journal, feed, clock, sessions, setting.config, audit) {}
 
   feed::Feed feed;
   Journal journal;
+  Audit audit;
   Instance instance;
   Tasks tasks;
   Conversations conversations;

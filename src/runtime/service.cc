@@ -11,6 +11,8 @@
 namespace agentd::runtime {
 namespace {
 
+constexpr char kSend[] = "SendMessage";  // streamed or not
+constexpr char kCancel[] = "CancelTask";
 constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 constexpr std::int64_t kMaxPage = 100;
 constexpr std::int64_t kDefaultPage = 50;
@@ -85,14 +87,15 @@ Result<Sending> read_sending(const Json& params) {
 }
 
 Service::Service(Journal& journal, const Clock& clock, Tasks& tasks, Conversations& conversations, Turns& turns,
-                 Runs& runs, Instance& instance)
+                 Runs& runs, Instance& instance, Audit& audit)
     : journal_(journal),
       clock_(clock),
       tasks_(tasks),
       conversations_(conversations),
       turns_(turns),
       runs_(runs),
-      instance_(instance) {}
+      instance_(instance),
+      audit_(audit) {}
 
 Status Service::takes_work() const {
   if (instance_.draining()) return fail(Code::kDraining, "this daemon is shutting down; send it again later");
@@ -129,6 +132,7 @@ void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) 
                               .message = message,
                               .link = {"turn", context},
                               .command = ""});
+  audit_.done(&call.caller, kSend, {{"task", id}});
   remember(call, sending, id);
   deliver(call, sending, id, false, delivery);
   turns_.work(std::move(turn), task);
@@ -155,6 +159,7 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
                                                 .metadata = {{"retryAfterSeconds", "1"}}}));
   }
   sending.message["contextId"] = task->context;
+  audit_.done(&call.caller, kSend, {{"task", id}});
   remember(call, sending, id);
   if (queued) {
     turns_.queue(*task, sending.message);
@@ -168,10 +173,13 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
 
 void Service::run_workflow(const Call& call, Sending sending, const std::string& op, const std::string& workflow,
                            Json inputs, Delivery delivery) {
-  if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
+  if (const Status open = takes_work(); !open) {
+    return refuse_op(call, op, {{"workflow", workflow}}, open.error(), std::move(delivery));
+  }
   if (answered_before(call, sending, delivery)) return;
   const std::string run = fresh_run_id();
   const std::string id = open_op(call, sending, op, {"run", run}).id;
+  audit_.done(&call.caller, op, {{"workflow", workflow}, {"run", run}, {"task", id}});
   deliver(call, sending, id, false, delivery);
   runs_.start({.id = run,
                .workflow = workflow,
@@ -182,16 +190,23 @@ void Service::run_workflow(const Call& call, Sending sending, const std::string&
 }
 
 void Service::complete(const Call& call, Sending sending, const std::string& op,
-                       std::move_only_function<Result<Json>()> act, Delivery delivery) {
-  if (const Status open = takes_work(); !open) return delivery.reply(std::unexpected(open.error()));
+                       std::move_only_function<Result<Done>()> act, Delivery delivery) {
+  if (const Status open = takes_work(); !open) return refuse_op(call, op, nullptr, open.error(), std::move(delivery));
   if (answered_before(call, sending, delivery)) return;
-  auto result = act();
-  if (!result) return delivery.reply(std::unexpected(result.error()));
+  auto done = act();
+  if (!done) return refuse_op(call, op, nullptr, done.error(), std::move(delivery));
   Task& task = open_op(call, sending, op, {});
   const std::string id = task.id;
-  tasks_.put_artifact(task, result_artifact(task, *std::move(result)));
+  done->target["task"] = id;
+  audit_.done(&call.caller, op, std::move(done->target));
+  tasks_.put_artifact(task, result_artifact(task, std::move(done->result)));
   tasks_.set_state(task, a2a::TaskState::kCompleted);
   deliver(call, sending, id, false, delivery);
+}
+
+void Service::refuse_op(const Call& call, const std::string& op, Json target, const Error& error, Delivery delivery) {
+  audit_.refused(&call.caller, op, std::move(target), error.code);
+  delivery.reply(std::unexpected(error));
 }
 
 Task& Service::open_op(const Call& call, Sending& sending, const std::string& op, Link link) {
@@ -309,9 +324,15 @@ void Service::cancel_task(const Call& call, const Json& params, Reply reply) {
   const auto id = read_id(params);
   if (!id) return reply(std::unexpected(id.error()));
   const auto found = tasks_.find(call.caller.viewer, *id);
-  if (!found) return reply(std::unexpected(found.error()));
+  const Json target = found ? Json{{"task", *id}} : Json();
+  const auto refuse = [&](const Error& error) {
+    audit_.refused(&call.caller, kCancel, target, error.code);
+    reply(std::unexpected(error));
+  };
+  if (!found) return refuse(found.error());
   Task* task = tasks_.working(*id);
-  if (task == nullptr) return reply(fail(Code::kTaskNotCancelable, "the task has ended already"));
+  if (task == nullptr) return refuse({.code = Code::kTaskNotCancelable, .message = "the task has ended already"});
+  audit_.done(&call.caller, kCancel, target);
   // A task that waits for input is settled, so it is ended before anybody waits for it.
   task->link.kind == "run" ? runs_.cancel(task->link.id) : turns_.cancel(*task);
   tasks_.when_settled(*id, [this, call, reply = std::move(reply)](Result<std::shared_ptr<const Task>> settled) mutable {

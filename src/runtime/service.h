@@ -15,6 +15,7 @@
 #include "access/caller.h"
 #include "base/clock.h"
 #include "feed/visibility.h"
+#include "runtime/audit.h"
 #include "runtime/conversations.h"
 #include "runtime/instance.h"
 #include "runtime/journal.h"
@@ -57,15 +58,17 @@ struct Sending {
 class Service final {
  public:
   Service(Journal& journal, const Clock& clock, Tasks& tasks, Conversations& conversations, Turns& turns, Runs& runs,
-          Instance& instance);
+          Instance& instance, Audit& audit);
 
   void send(const Call& call, Sending sending, Delivery delivery);
   // A task that runs a workflow; checked before (Runs::check). `op` is noted as what made it.
   void run_workflow(const Call& call, Sending sending, const std::string& op, const std::string& workflow, Json inputs,
                     Delivery delivery);
-  // A task that is over with what `act` gives: its result. `act` runs at once, and not at all when the call is refused.
-  void complete(const Call& call, Sending sending, const std::string& op, std::move_only_function<Result<Json>()> act,
+  // A task that is over with what `act` gives. `act` runs at once, and not at all when the call is refused.
+  void complete(const Call& call, Sending sending, const std::string& op, std::move_only_function<Result<Done>()> act,
                 Delivery delivery);
+  // Answers an op with a refusal, which goes to the audit trail. `target`: what is known to be there.
+  void refuse_op(const Call& call, const std::string& op, Json target, const Error& error, Delivery delivery);
 
   void get_task(const Call& call, const Json& params, Reply reply);
   void list_tasks(const Call& call, const Json& params, Reply reply);
@@ -96,6 +99,7 @@ class Service final {
   Turns& turns_;
   Runs& runs_;
   Instance& instance_;
+  Audit& audit_;
   std::map<std::pair<std::string, std::string>, Remembered> keys_;  // principal, key: those not yet durable
 };
 

@@ -48,7 +48,7 @@ feed::Auth event(const char* what, const DeviceRequest& request) {
 }  // namespace
 
 SignIn::SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, access::Sessions& sessions,
-               const config::Snapshot& config)
+               const config::Snapshot& config, Audit& audit)
     : journal_(journal),
       feed_(feed),
       clock_(clock),
@@ -57,7 +57,8 @@ SignIn::SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock&
       rules_(config.a2a.principals),
       persist_(config.a2a.sessions_persist),
       codes_(clock, config_.code_ttl_ms),
-      expiring_(loop) {}
+      expiring_(loop),
+      audit_(audit) {}
 
 Status SignIn::load() {
   if (!enabled() || !persist_) return {};
@@ -76,6 +77,7 @@ DeviceCodes::Asked SignIn::ask(access::DeviceAsk ask) {
   auto asked = codes_.ask(std::move(ask));
   if (const auto request = codes_.find(asked.user_code)) {
     feed_.push(feed::Visibility::operators(), event("pending", *request));
+    audit_.done(nullptr, "auth.device.ask", to_json(*request));
   }
   return asked;
 }
@@ -98,6 +100,8 @@ SignIn::Answer SignIn::poll(std::string_view device_code, std::string_view clien
     journal_.put(
         store::SessionRow{.sid = session.sid, .expires_ms = session.expires_ms, .body = access::to_body(session)});
   }
+  const access::Caller caller = caller_of(session);
+  audit_.done(&caller, "auth.device.token", {{"client_id", session.client_id}, {"sid", session.sid}});
   sessions_.add(std::move(session));
   expire();
   return answer;
@@ -105,7 +109,10 @@ SignIn::Answer SignIn::poll(std::string_view device_code, std::string_view clien
 
 void SignIn::give_up(std::string_view token) {
   const std::string hash = sha256_hex(token);
-  end([&](const Session& session) { return session.token_hash == hash; }, true);
+  for (const Session& session : end([&](const Session& one) { return one.token_hash == hash; }, true)) {
+    const access::Caller caller = caller_of(session);
+    audit_.done(&caller, "auth.sessions.give_up", {{"sid", session.sid}});
+  }
 }
 
 Json SignIn::pending() const {
@@ -119,7 +126,7 @@ Json SignIn::pending() const {
   return {{"pending", out}};
 }
 
-Result<Json> SignIn::approve(const Json& args, const std::string& by, const std::string& field) {
+Result<Done> SignIn::approve(const Json& args, const std::string& by, const std::string& field) {
   const std::string code = args["user_code"];
   const std::string name = args["as"];
   if (std::ranges::find(kReserved, name) != kReserved.end()) return refuse(field + ".as", "is a reserved name");
@@ -140,26 +147,27 @@ Result<Json> SignIn::approve(const Json& args, const std::string& by, const std:
   Json out = to_json(*asked);
   out["scope"] = text(scope);
   out["principal"] = Session{.name = name, .role = scope}.principal();
+  const Json target = out;
   out["existing"] = existing;
-  return Json{{"approved", std::move(out)}};
+  return Done{.result = {{"approved", std::move(out)}}, .target = target};
 }
 
-Result<Json> SignIn::deny(const Json& args, const std::string& field) {
+Result<Done> SignIn::deny(const Json& args, const std::string& field) {
   std::vector<std::string> codes;
   if (args.contains("user_code")) {
     codes.push_back(args["user_code"]);
   } else {
     for (const DeviceRequest& request : codes_.pending()) codes.push_back(request.user_code);
   }
-  int denied = 0;
+  Json denied = Json::array();
   for (const std::string& code : codes) {
     const auto request = codes_.deny(code);
     if (!request && args.contains("user_code")) return refuse(field + ".user_code", "is not a code that waits");
     if (!request) continue;
-    ++denied;
+    denied.push_back(request->user_code);
     feed_.push(feed::Visibility::operators(), event("denied", *request));
   }
-  return Json{{"denied", denied}};
+  return Done{.result = {{"denied", denied.size()}}, .target = {{"user_codes", denied}}};
 }
 
 Json SignIn::sessions() const {
@@ -168,18 +176,19 @@ Json SignIn::sessions() const {
   return {{"sessions", out}};
 }
 
-Json SignIn::revoke(const Json& args) {
+Done SignIn::revoke(const Json& args) {
   const auto which = [&](const Session& session) {
     if (args.contains("sid")) return session.sid == args["sid"].get_ref<const std::string&>();
     return args.contains("all") || session.name == args["name"].get_ref<const std::string&>();
   };
-  return {{"revoked", end(which, true)}};
+  Json sids = Json::array();
+  for (const Session& session : end(which, true)) sids.push_back(session.sid);
+  return {.result = {{"revoked", sids.size()}}, .target = {{"sids", sids}}};
 }
 
-std::size_t SignIn::end(const Which& which, bool revoked) {
-  const std::vector<Session> ended = sessions_.end(which);
-  if (ended.empty()) return 0;
-  if (on_ended_) on_ended_();
+std::vector<Session> SignIn::end(const Which& which, bool revoked) {
+  std::vector<Session> ended = sessions_.end(which);
+  if (!ended.empty() && on_ended_) on_ended_();
   for (const Session& session : ended) {
     journal_.put(store::DropSession{session.sid});
     if (!revoked) continue;
@@ -189,13 +198,15 @@ std::size_t SignIn::end(const Which& which, bool revoked) {
                                                          .sid = session.sid,
                                                          .name = session.name});
   }
-  return ended.size();
+  return ended;
 }
 
 // Ends those whose time has come, and comes back for the next.
 void SignIn::expire() {
   const std::int64_t now = clock_.wall_ms();
-  end([&](const Session& session) { return session.expires_ms <= now; }, false);
+  for (const Session& session : end([&](const Session& one) { return one.expires_ms <= now; }, false)) {
+    audit_.done(nullptr, "auth.sessions.expire", {{"sid", session.sid}, {"principal", session.principal()}});
+  }
   std::int64_t next = now + kLookAgainMs;
   bool any = false;
   for (const Session& session : sessions_.all()) {

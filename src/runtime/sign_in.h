@@ -1,5 +1,6 @@
 // SignIn: device sign-in and the sessions that come of it (access.md section 4): what asks, approves and revokes changes here,
-// is stored and pushed on the feed (`auth`), and nowhere else.
+// is stored, pushed on the feed (`auth`) and audited, and nowhere else.
+// What an op does is audited with the op.
 //
 // Confined to the core thread; the sessions it fills are for every thread. A session ends here: `on_ended` is called when
 // some have, after their flags are set and before anything else is pushed.
@@ -16,6 +17,7 @@
 #include "config/snapshot.h"
 #include "feed/feed.h"
 #include "net/loop.h"
+#include "runtime/audit.h"
 #include "runtime/journal.h"
 
 namespace agentd::runtime {
@@ -23,7 +25,7 @@ namespace agentd::runtime {
 class SignIn final {
  public:
   SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, access::Sessions& sessions,
-         const config::Snapshot& config);
+         const config::Snapshot& config, Audit& audit);
 
   // Reads the sessions of earlier lives. Errors: kUnavailable.
   [[nodiscard]] Status load();
@@ -45,14 +47,14 @@ class SignIn final {
   // ---- The operator's side: what the ops of command.md section 3 answer. Errors: kInvalidParams with the argument at fault,
   // below `field`.
   [[nodiscard]] Json pending() const;
-  [[nodiscard]] Result<Json> approve(const Json& args, const std::string& by, const std::string& field);
-  [[nodiscard]] Result<Json> deny(const Json& args, const std::string& field);
+  [[nodiscard]] Result<Done> approve(const Json& args, const std::string& by, const std::string& field);
+  [[nodiscard]] Result<Done> deny(const Json& args, const std::string& field);
   [[nodiscard]] Json sessions() const;
-  [[nodiscard]] Json revoke(const Json& args);
+  [[nodiscard]] Done revoke(const Json& args);
 
  private:
   using Which = std::function<bool(const access::Session&)>;
-  std::size_t end(const Which& which, bool revoked);
+  std::vector<access::Session> end(const Which& which, bool revoked);
   void expire();
 
   Journal& journal_;
@@ -65,6 +67,7 @@ class SignIn final {
   access::DeviceCodes codes_;
   net::Timer expiring_;
   std::function<void()> on_ended_;
+  Audit& audit_;
 };
 
 }  // namespace agentd::runtime

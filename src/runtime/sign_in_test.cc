@@ -55,7 +55,7 @@ TEST_F(SignInTest, LetsADeviceInAndEndsItsSession) {
   ASSERT_TRUE(ada);
   EXPECT_EQ(ada->viewer.principal, "user:ada");
   const std::string sid = sign_in().sessions()["sessions"][0]["sid"];
-  EXPECT_EQ(sign_in().revoke({{"sid", sid}}), Json({{"revoked", 1}}));
+  EXPECT_EQ(sign_in().revoke({{"sid", sid}}).result, Json({{"revoked", 1}}));
   EXPECT_TRUE(ada->is_revoked());
   EXPECT_FALSE(caller(token));
   EXPECT_EQ(ended, 1);
@@ -67,10 +67,10 @@ TEST_F(SignInTest, EndsWhatItIsToldToAndNothingElse) {
   sign_in().give_up(again);
   EXPECT_TRUE(caller(ada) && !caller(again) && caller(bob));
   sign_in().give_up("agentd_at_nonsense");
-  EXPECT_EQ(sign_in().revoke({{"name", "ada"}}), Json({{"revoked", 1}}));
+  EXPECT_EQ(sign_in().revoke({{"name", "ada"}}).result, Json({{"revoked", 1}}));
   EXPECT_TRUE(!caller(ada) && caller(bob));
-  EXPECT_EQ(sign_in().revoke({{"all", true}}), Json({{"revoked", 1}}));
-  EXPECT_EQ(sign_in().revoke({{"all", true}}), Json({{"revoked", 0}}));
+  EXPECT_EQ(sign_in().revoke({{"all", true}}).result, Json({{"revoked", 1}}));
+  EXPECT_EQ(sign_in().revoke({{"all", true}}).result, Json({{"revoked", 0}}));
   EXPECT_EQ(ended, 3);
 }
 
@@ -93,9 +93,9 @@ TEST_F(SignInTest, NarrowsAScopeAndSaysWhetherTheNameIsKnown) {
   const auto approved =
       sign_in().approve({{"user_code", asked.user_code}, {"as", "bob"}, {"scope", "user"}}, "operator", "args");
   ASSERT_TRUE(approved);
-  EXPECT_EQ((*approved)["approved"]["principal"], "user:bob");
-  EXPECT_EQ((*approved)["approved"]["existing"], true);
-  EXPECT_EQ((*approved)["approved"]["scope"], "user");
+  EXPECT_EQ(approved->result["approved"]["principal"], "user:bob");
+  EXPECT_EQ(approved->result["approved"]["existing"], true);
+  EXPECT_EQ(approved->result["approved"]["scope"], "user");
   EXPECT_FALSE(caller(sign_in().poll(asked.device_code, "cli").token)->viewer.is_operator);
 }
 
@@ -103,8 +103,8 @@ TEST_F(SignInTest, DeniesOneOrAll) {
   const auto first = ask();
   ask();
   EXPECT_FALSE(sign_in().deny({{"user_code", "BCDF-GHJK"}}, "args"));
-  EXPECT_EQ(sign_in().deny({{"user_code", first.user_code}}, "args").value(), Json({{"denied", 1}}));
-  EXPECT_EQ(sign_in().deny({{"all", true}}, "args").value(), Json({{"denied", 1}}));
+  EXPECT_EQ(sign_in().deny({{"user_code", first.user_code}}, "args").value().result, Json({{"denied", 1}}));
+  EXPECT_EQ(sign_in().deny({{"all", true}}, "args").value().result, Json({{"denied", 1}}));
   EXPECT_EQ(sign_in().poll(first.device_code, "cli").poll, Poll::kDenied);
   EXPECT_EQ(said(), (Said{"pending", "pending", "denied", "denied"}));
 }

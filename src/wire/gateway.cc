@@ -187,11 +187,22 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
 Result<access::Caller> Gateway::identify(const http::Request& request) const {
   const access::Presented from = presented(request);
   auto caller = parts_.access.identify(from);
-  if (!caller) return std::unexpected(parts_.limits.refused(request.peer.address, std::move(caller.error())));
+  if (!caller) {
+    Error told = parts_.limits.refused(request.peer.address, std::move(caller.error()));
+    audit_refusal(request, told);
+    return std::unexpected(std::move(told));
+  }
   if (from.authorization && !caller->has_session()) {
     if (const Status in = parts_.limits.let_in(request.peer.address); !in) return std::unexpected(in.error());
   }
   return caller;
+}
+
+void Gateway::audit_refusal(const http::Request& request, const Error& told) const {
+  if (!access::is_failure(told)) return;
+  parts_.core.post([&audit = parts_.audit, source = request.peer.address, code = told.code] {
+    audit.refused(nullptr, "authenticate", {{"source", source}}, code);
+  });
 }
 
 http::Response Gateway::refusal(int status, std::string_view reason) {

@@ -51,6 +51,7 @@ struct GatewayParts {
   const Pages& pages;
   OAuth& oauth;
   runtime::Journal& journal;  // core thread
+  runtime::Audit& audit;      // core thread
   a2a::Extensions declared;
   std::string rpc_prefix;  // path of the card's URL without its last slash: "" or "/agent"
   // GetExtendedAgentCard for one caller; any thread.
@@ -91,6 +92,9 @@ class Gateway final : public http::Handler {
   [[nodiscard]] bool is_rpc(const std::string& path) const;
   // Who it comes from, or the refusal: 401, or 429 when its source has failed too often.
   [[nodiscard]] Result<access::Caller> identify(const http::Request& request) const;
+  // A credential that was refused goes to the audit trail, but not while its source has failed too often: whoever guesses
+  // without end would fill it.
+  void audit_refusal(const http::Request& request, const Error& told) const;
   void rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
   void answer(const Rpc& rpc, const Result<Json>& result);
   [[nodiscard]] Ticket park(Rpc rpc);  // until it is answered or its peer has gone
