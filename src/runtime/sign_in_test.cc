@@ -43,6 +43,12 @@ class SignInTest : public CoreTest {
     return out;
   }
 
+  Json last_audited() {
+    EXPECT_TRUE(run_until_durable());
+    const auto newest = store_.audit(1).value();
+    return newest.empty() ? Json() : Json::parse(newest.front().body);
+  }
+
   int ended = 0;
 };
 
@@ -55,6 +61,7 @@ TEST_F(SignInTest, LetsADeviceInAndEndsItsSession) {
   ASSERT_TRUE(ada);
   EXPECT_EQ(ada->viewer.principal, "user:ada");
   const std::string sid = sign_in().sessions()["sessions"][0]["sid"];
+  EXPECT_EQ(ada->sid, sid);
   EXPECT_EQ(sign_in().revoke({{"sid", sid}}).result, Json({{"revoked", 1}}));
   EXPECT_TRUE(ada->is_revoked());
   EXPECT_FALSE(caller(token));
@@ -119,6 +126,8 @@ TEST_F(SignInTest, SessionsOutliveTheDaemonButNotTheirTime) {
   start(true);
   EXPECT_FALSE(caller(token));
   EXPECT_TRUE(sign_in().sessions()["sessions"].empty());
+  EXPECT_EQ(last_audited()["action"], "auth.sessions.expire");
+  EXPECT_EQ(last_audited()["target"]["principal"], "user:ada");
 }
 
 TEST_F(SignInTest, ARevokedSessionDoesNotComeBack) {
