@@ -260,8 +260,8 @@ void show_instance(Stage& stage) {
   stage.show("audit", operators, audit);
   audit.principal = audit.role = audit.sid = std::nullopt;
   audit.action = "authenticate";
-  audit.target = nullptr;
-  audit.outcome = "refused";
+  audit.target = {{"source", "192.0.2.7"}};
+  audit.outcome = "UNAUTHENTICATED";
   stage.show("audit-refused", operators, audit);
   show_auth(stage);
 }
