@@ -1,8 +1,8 @@
 // Audit: who did what to what, and what came of it: a record in the store with the turn that did it, and an event on the feed
 // while introspection is on.
 //
-// A record names: ids, names, addresses. What a caller wrote is never in it, be it a text, an argument that was not found to name
-// something, or a credential, so that it holds no secret whoever sends one where it does not belong.
+// A record names: ids, names, addresses. The text of a message, a credential, and an argument that was not found to name
+// something are never in it, so that it holds no secret, whoever sends one where it does not belong.
 // Confined to the core thread. Cost: a row for each action; reads are no actions.
 #pragma once
 

@@ -35,7 +35,7 @@ const kindsOf = (events) => new Set(events.map(({ kind }) => kind));
 async function doEverything({ daemon, operator, alice, bob, tokens }) {
   const secret = () => `agentd_at_${randomUUID()}`;
   const secrets = Array.from({ length: 9 }, secret).concat(Object.values(tokens));
-  const [text, wrong, code, name, sid, workflow, task, input, client] = secrets;
+  const [text, wrong, code, name, sid, workflow, task, input, stray] = secrets;
   const via = { via: 'rpc' };
   const { id } = await daemon.sendTask(`hello ${text}`, alice);
   await daemon.sendTask('forever', { ...alice, configuration: { returnImmediately: true } }).then(async (made) => {
@@ -64,7 +64,7 @@ async function doEverything({ daemon, operator, alice, bob, tokens }) {
   await done(daemon, 'auth.sessions.revoke', { name }, operator);
   await done(daemon, 'auth.sessions.revoke', { sid }, operator);
   await form(daemon, '/oauth2/revoke', { token: second.token });
-  await form(daemon, '/oauth2/revoke', { token: client });
+  await form(daemon, '/oauth2/revoke', { token: stray });
   return { secrets, first, second };
 }
 
