@@ -317,7 +317,7 @@ inline put_event(seq) {
 }
 
 // One sendmsg: the rest of the event that it is in the middle of, then the batch, until the socket is full
-// [Connection::send_stream, Stream::gather, Stream::taken].
+// [Connection::offer, Stream::gather, Stream::taken].
 inline send_events() {
   do
   :: half != 0 && nfull(wire) -> put_event(half); half = 0
