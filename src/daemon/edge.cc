@@ -20,7 +20,8 @@ void Edge::serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted
   server_.serve(std::move(listener), std::move(accepted));
 }
 
-void Edge::start(const std::string& name) {
+void Edge::start(const std::string& name, std::latch& running) {
+  loop_.post([&running] { running.count_down(); });
   thread_ = std::thread([this, name] {
     ::pthread_setname_np(::pthread_self(), name.c_str());
     loop_.run();
@@ -54,7 +55,9 @@ void Edges::start(std::vector<std::unique_ptr<net::Listener>> listeners) {
                             next_ = (next_ + 1) % edges_.size();
                           });
   }
-  for (std::size_t i = 0; i < edges_.size(); ++i) edges_[i]->start(fmt::format("agentd-edge-{}", i));
+  std::latch running(static_cast<std::ptrdiff_t>(edges_.size()));
+  for (std::size_t i = 0; i < edges_.size(); ++i) edges_[i]->start(fmt::format("agentd-edge-{}", i), running);
+  running.wait();
 }
 
 void Edges::feed_moved() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -28,7 +29,8 @@ class Edge final {
   ~Edge();
 
   void serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted);  // before start()
-  void start(const std::string& name);
+  // `running` is counted down by its first turn, when it has all the descriptors that it needs.
+  void start(const std::string& name, std::latch& running);
   void adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls);  // any thread
   void feed_moved() { gateway_.feed_moved(); }
   void sessions_ended() { gateway_.sessions_ended(); }
@@ -47,6 +49,7 @@ class Edges final {
   Edges(unsigned count, const Clock& clock, const wire::GatewayParts& parts, http::ServerLimits limits);
   ~Edges() { edges_.front().reset(); }  // first, because it deals out to the others
 
+  // Returns when all of them run.
   void start(std::vector<std::unique_ptr<net::Listener>> listeners);
   void feed_moved();
   void sessions_ended();

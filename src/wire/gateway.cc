@@ -249,8 +249,9 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
 
 void Gateway::answer(const Rpc& rpc, const Result<Json>& result) {
   // What a session asked for is not told to whoever holds its token after it has ended.
-  const Result<Json> due = rpc.call.caller.is_revoked() ? signed_out() : result;
-  http::Response response = due ? result_response(rpc.id, *due) : error_response(rpc.id, due.error());
+  http::Response response = rpc.call.caller.is_revoked() ? error_response(rpc.id, signed_out().error())
+                            : result                     ? result_response(rpc.id, *result)
+                                                         : error_response(rpc.id, result.error());
   if (!rpc.echo.empty()) response.headers.emplace_back("A2A-Extensions", rpc.echo);
   rpc.exchange->respond(std::move(response));
 }
