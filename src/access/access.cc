@@ -41,12 +41,15 @@ bool same_secret(std::string_view presented, std::string_view secret) {
   return difference == 0 && !secret.empty();
 }
 
+// What is shown as a bearer token, "" too: an empty variable is a wrong token, and not none.
 std::optional<std::string_view> bearer_token(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size() || lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
+  constexpr std::string_view kScheme = "bearer";
+  constexpr std::string_view kBlanks = " \t";
+  if (lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
   authorization.remove_prefix(kScheme.size());
-  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
-  return authorization;
+  if (!authorization.empty() && !kBlanks.contains(authorization.front())) return {};
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(kBlanks), authorization.size()));
+  return authorization.substr(0, authorization.find_last_not_of(kBlanks) + 1);
 }
 
 // `name`: whose it is, where the rule has no id.
@@ -80,11 +83,15 @@ Access::Access(const config::Snapshot& config, const Sessions& sessions, const C
   for (const config::PrincipalRule& rule : config.a2a.principals) {
     if (rule.bearer) bearers_.push_back({rule.bearer->value, caller_of(rule)});
     if (rule.any && !any_) any_ = caller_of(rule);
+    if (rule.role == Role::kUser && !rule.id.empty()) users_.emplace("user:" + rule.id, caller_of(rule));
     if (rule.any || !rule.san.empty() || !rule.sub.empty()) certificates_.push_back(rule);
   }
   has_rules_ = !config.a2a.principals.empty();
-  implicit_operator_ =
-      !config.a2a.bearer && config.a2a.principals.empty() && !device_grant_ && config.a2a.tls.client_ca.empty();
+  // Where others come by a name of its own, they come through a proxy, and all of them from this machine.
+  const std::string name = host_of_url(config.a2a.url);
+  const bool is_local = name.empty() || std::ranges::find(hosts_, name) != hosts_.end();
+  implicit_operator_ = !config.a2a.bearer && config.a2a.principals.empty() && !device_grant_ &&
+                       config.a2a.tls.client_ca.empty() && is_local;
   for (const std::string& url : config.a2a.listen) hosts_.push_back(host_of_url(url));
   hosts_.push_back(host_of_url(config.a2a.url));
   std::erase(hosts_, "");
@@ -113,7 +120,14 @@ Result<Caller> Access::identify(const Presented& presented) const {
   if (presented.unix_socket) return the_operator();
   const auto token = presented.authorization ? bearer_token(*presented.authorization) : std::nullopt;
   if (token && token->starts_with(kTokenPrefix)) {
-    if (auto caller = sessions_.find(*token, clock_.wall_ms())) return *std::move(caller);
+    if (auto caller = sessions_.find(*token, clock_.wall_ms())) {
+      // A rule of the same principal binds it too.
+      if (const auto rule = users_.find(caller->viewer.principal); rule != users_.end()) {
+        caller->rate = rule->second.rate;
+        caller->grants = rule->second.grants;
+      }
+      return *std::move(caller);
+    }
     return invalid_token("you are signed out: the session is over or was revoked; sign in again with 'agentd login'");
   }
   if (token && (!bearers_.empty() || device_grant_)) {
@@ -124,7 +138,7 @@ Result<Caller> Access::identify(const Presented& presented) const {
   }
   if (presented.certificate != nullptr) return by_certificate(*presented.certificate);
   if (any_) return *any_;
-  if (implicit_operator_ && presented.loopback && !presented.origin) return the_operator();
+  if (implicit_operator_ && presented.loopback && !presented.origin && !presented.page) return the_operator();
   return fail(Code::kUnauthenticated,
               device_grant_
                   ? "authentication is required: send the header 'Authorization: Bearer <token>'; 'agentd login' "

@@ -5,6 +5,7 @@
 // session. A credential that is presented and wrong is a failure; it never falls back to what the caller would be without it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct Presented {
   std::optional<std::string_view> authorization;
   std::optional<std::string_view> origin;
   std::optional<std::string_view> host;
+  bool page = false;  // a page of somewhere else has a browser ask, whether it says which or not
   bool loopback = false;
   const net::Certificate* certificate = nullptr;  // that a TLS peer showed, verified
   bool unix_socket = false;  // of the daemon's own user or root, or it would not have been accepted
@@ -59,6 +61,7 @@ class Access final {
   bool device_grant_;
   std::vector<Rule> bearers_;                        // the operator's first, then the rules in order
   std::vector<config::PrincipalRule> certificates_;  // those that a certificate can match, in order
+  std::map<std::string, Caller> users_;              // of rules, by principal
   bool has_rules_ = false;
   std::optional<Caller> any_;
   bool implicit_operator_ = false;

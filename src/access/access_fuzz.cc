@@ -49,10 +49,14 @@ bool is_ours(std::string_view host) {
   });
 }
 
-// What stands behind "Bearer" and its blanks, if it is that.
+// What stands behind "Bearer" and between blanks, if it is that.
 std::optional<std::string_view> token_of(std::string_view authorization) {
-  if (!begins_with(authorization, "bearer ")) return {};
-  return authorization.substr(std::min(authorization.find_first_not_of(' ', 6), authorization.size()));
+  if (!begins_with(authorization, "bearer")) return {};
+  authorization.remove_prefix(6);
+  if (!authorization.empty() && authorization[0] != ' ' && authorization[0] != '\t') return {};
+  const std::size_t first = authorization.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return "";
+  return authorization.substr(first, authorization.find_last_not_of(" \t") + 1 - first);
 }
 
 // A glob as it is explained and not as it is fast.

@@ -45,7 +45,7 @@ TEST_F(AccessTest, ABearerNamesItsPrincipalAndAWrongOneNeverFallsBack) {
   EXPECT_TRUE(access.identify({.authorization = "bearer  top"})->viewer.is_operator);
   EXPECT_EQ(access.identify({.authorization = "Bearer a"})->viewer.principal, "user:alice");
   EXPECT_EQ(access.identify({})->viewer.principal, "agent:any");
-  for (const char* wrong : {"Bearer ", "Bearer to", "Bearer toptop", "Bearer A"}) {
+  for (const char* wrong : {"Bearer", "Bearer\twrong", "Bearer ", "Bearer to", "Bearer toptop", "Bearer A"}) {
     const auto refused = access.identify({.authorization = wrong, .loopback = true});
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().metadata.size(), 1U) << wrong;
@@ -110,6 +110,28 @@ TEST_F(AccessTest, ASessionsTokenIsLookedUpAmongTheSessionsOnly) {
   sessions.end([](const Session& session) { return session.sid == "ds_1"; });
   EXPECT_TRUE(caller->is_revoked());
   EXPECT_FALSE(with({}).identify({.authorization = header, .loopback = true}));
+}
+
+TEST_F(AccessTest, ARuleBindsTheSessionsOfItsPrincipalToo) {
+  config::Snapshot config;
+  config.a2a.principals.push_back({.id = "ada", .role = config::Role::kUser, .grants = {"workflow.run:none"}});
+  config.a2a.principals.back().rate = Rate{.burst = 1, .per_ms = 60'000};
+  const std::string token = std::string(kTokenPrefix) + "0123";
+  const std::string header = "Bearer " + token;
+  sessions.add({.sid = "ds_1", .token_hash = sha256_hex(token), .name = "ada", .expires_ms = clock.wall_ms() + 1'000});
+  const auto caller = with(config).identify({.authorization = header});
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller->rate, config.a2a.principals.back().rate);
+  EXPECT_FALSE(may_run_workflow(*caller, "report"));
+}
+
+TEST_F(AccessTest, NobodyIsOperatorByChanceWhereOthersComeByAName) {
+  config::Snapshot config;
+  config.a2a.url = "https://agent.example";
+  EXPECT_FALSE(with(config).identify({.loopback = true}));
+  config.a2a.url = "http://localhost:8420";
+  EXPECT_TRUE(with(config).identify({.loopback = true}));
+  EXPECT_FALSE(with(config).identify({.page = true, .loopback = true}));
 }
 
 TEST_F(AccessTest, ASessionIsOverAtItsTimeEvenBeforeItIsEnded) {

@@ -98,15 +98,26 @@ std::optional<DeviceRequest> DeviceCodes::approve(std::string_view user_code, Ap
 }
 
 std::optional<DeviceRequest> DeviceCodes::deny(std::string_view user_code) {
-  Entry* const entry = waiting(user_code);
-  if (entry == nullptr) return std::nullopt;
-  entry->outcome = Outcome::kDenied;
-  return entry->request;
+  const std::string code = normal_user_code(user_code);
+  for (Entry& entry : std::views::values(entries_)) {
+    if (entry.request.user_code != code || entry.outcome == Outcome::kDenied || !is_alive(entry)) continue;
+    entry.outcome = Outcome::kDenied;
+    return entry.request;
+  }
+  return std::nullopt;
 }
 
-bool DeviceCodes::is_waiting(const Entry& entry) const {
-  return entry.outcome == Outcome::kWaiting && clock_.mono_ms() < entry.deadline_ms;
+std::vector<DeviceRequest> DeviceCodes::withdraw(const std::function<bool(const Approval&)>& which) {
+  std::vector<DeviceRequest> out;
+  for (Entry& entry : std::views::values(entries_)) {
+    if (entry.outcome != Outcome::kApproved || !is_alive(entry) || !which(entry.approval)) continue;
+    entry.outcome = Outcome::kDenied;
+    out.push_back(entry.request);
+  }
+  return out;
 }
+
+bool DeviceCodes::is_waiting(const Entry& entry) const { return entry.outcome == Outcome::kWaiting && is_alive(entry); }
 
 DeviceCodes::Entry* DeviceCodes::waiting(std::string_view user_code) {
   const std::string code = normal_user_code(user_code);
@@ -116,22 +127,29 @@ DeviceCodes::Entry* DeviceCodes::waiting(std::string_view user_code) {
   return nullptr;
 }
 
-// Where a limit is met, the oldest goes of the source that has the most of those that the limit counts.
+// Where a limit is met, the oldest goes of the source that has the most waiting of those that the limit counts; of
+// several, the one that has waited longest.
 void DeviceCodes::make_room(const DeviceAsk& ask) {
+  struct Share {
+    std::size_t count = 0;
+    Entries::iterator oldest;
+  };
   const auto thin_out = [this](std::size_t most, auto counts) {
-    std::map<std::string, std::size_t> by_source;
+    std::map<std::string, Share> by_source;
     std::size_t all = 0;
-    for (const Entry& entry : std::views::values(entries_)) {
-      if (counts(entry)) all += 1, by_source[entry.request.ask.source] += 1;
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+      if (!is_waiting(at->second) || !counts(at->second)) continue;
+      Share& share = by_source[at->second.request.ask.source];
+      if (share.count == 0 || at->second.deadline_ms < share.oldest->second.deadline_ms) share.oldest = at;
+      ++share.count;
+      ++all;
     }
     if (all < most) return;
-    const auto flooder = std::ranges::max_element(by_source, {}, &std::pair<const std::string, std::size_t>::second);
-    auto oldest = entries_.end();
-    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-      if (at->second.request.ask.source != flooder->first || !counts(at->second)) continue;
-      if (oldest == entries_.end() || at->second.deadline_ms < oldest->second.deadline_ms) oldest = at;
-    }
-    entries_.erase(oldest);
+    const auto loudest = std::ranges::max_element(by_source, [](const auto& a, const auto& b) {
+      if (a.second.count != b.second.count) return a.second.count < b.second.count;
+      return a.second.oldest->second.deadline_ms > b.second.oldest->second.deadline_ms;
+    });
+    entries_.erase(loudest->second.oldest);
   };
   thin_out(kOfASource, [&](const Entry& entry) { return entry.request.ask.source == ask.source; });
   thin_out(kOfANetwork, [&](const Entry& entry) { return entry.request.ask.network == ask.network; });

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,7 +67,10 @@ class DeviceCodes final {
   // `user_code` as a person types it. Nothing when no such code waits.
   [[nodiscard]] std::optional<DeviceRequest> find(std::string_view user_code);
   std::optional<DeviceRequest> approve(std::string_view user_code, Approval approval);
+  // Also one that was approved, and whose device has not come for its token.
   std::optional<DeviceRequest> deny(std::string_view user_code);
+  // Takes back the approvals that `which` is true for, and gives their requests.
+  std::vector<DeviceRequest> withdraw(const std::function<bool(const Approval&)>& which);
 
  private:
   enum class Outcome : std::uint8_t { kWaiting, kApproved, kDenied };
@@ -81,6 +85,7 @@ class DeviceCodes final {
   using Entries = std::map<std::string, Entry, std::less<>>;  // by the hash of the device code
 
   [[nodiscard]] bool is_waiting(const Entry& entry) const;
+  [[nodiscard]] bool is_alive(const Entry& entry) const { return clock_.mono_ms() < entry.deadline_ms; }
   [[nodiscard]] Entry* waiting(std::string_view user_code);
   void make_room(const DeviceAsk& ask);
   void forget_old();

@@ -51,7 +51,6 @@ TEST_F(DeviceCodesTest, IsApprovedOnce) {
   EXPECT_EQ(poll(asked), Poll::kPending);
   ASSERT_TRUE(codes.approve(asked.user_code, {.name = "ada", .approved_by = "operator"}));
   EXPECT_FALSE(codes.approve(asked.user_code, {.name = "eve"}));
-  EXPECT_FALSE(codes.deny(asked.user_code));
   EXPECT_TRUE(codes.pending().empty());
   clock.advance_ms(5'000);
   const auto polled = codes.poll(asked.device_code, "cli");
@@ -66,6 +65,17 @@ TEST_F(DeviceCodesTest, IsDeniedOnce) {
   ASSERT_TRUE(codes.deny(asked.user_code));
   EXPECT_EQ(poll(asked), Poll::kDenied);
   EXPECT_EQ(poll(asked), Poll::kInvalid);
+}
+
+TEST_F(DeviceCodesTest, AnApprovalIsTakenBackUntilTheDeviceHasItsToken) {
+  const auto first = codes.ask(from("a")), second = codes.ask(from("b"));
+  codes.approve(first.user_code, {.name = "ada"});
+  codes.approve(second.user_code, {.name = "bob"});
+  EXPECT_EQ(codes.withdraw([](const Approval& approval) { return approval.name == "ada"; }).size(), 1U);
+  EXPECT_EQ(poll(first), Poll::kDenied);
+  EXPECT_TRUE(codes.deny(second.user_code));
+  EXPECT_FALSE(codes.deny(second.user_code));
+  EXPECT_EQ(poll(second), Poll::kDenied);
 }
 
 TEST_F(DeviceCodesTest, IsOfOneClient) {

@@ -157,7 +157,7 @@ class Life final {
         access_(config_, sessions_, clock_),
         facts_(card_facts(setup, url)),
         pages_(public_pages(facts_)),
-        oauth_(core_.sign_in(), config_.a2a.device_grant, clock_, without_slash(url)),
+        oauth_(core_.sign_in(), sessions_, config_.a2a.device_grant, clock_, without_slash(url)),
         edges_(edges.count, clock_,
                {.core = loop_,
                 .service = core_.service(),

@@ -97,7 +97,8 @@ bool Connection::flush() {
     close();
     return false;
   }
-  if (sent > 0 && phase_ != Phase::kHead) phase_ = Phase::kNone;  // what we say buys no time for a handshake
+  // What TLS says on its own buys a peer no time that owes us a handshake or a request.
+  if (sent > 0 && (state_ != State::kReading || phase_ == Phase::kWrite)) phase_ = Phase::kNone;
   tls_->sent(static_cast<std::size_t>(sent));
   if (!has_sealed()) return true;
   wait_writable();

@@ -61,13 +61,17 @@ SignIn::SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock&
       audit_(audit) {}
 
 Status SignIn::load() {
-  if (!enabled() || !persist_) return {};
   const auto rows = journal_.store().sessions();
   if (!rows) return std::unexpected(rows.error());
   for (const store::SessionRow& row : *rows) {
     auto session = access::from_body(row.sid, row.body);
     if (!session) return std::unexpected(session.error());
-    sessions_.add(*std::move(session));
+    // What is no longer offered is over for good, and does not come back when it is offered again.
+    if (!enabled() || !persist_ || std::ranges::find(config_.scopes, text(session->role)) == config_.scopes.end()) {
+      journal_.put(store::DropSession{row.sid});
+    } else {
+      sessions_.add(*std::move(session));
+    }
   }
   expire();
   return {};
@@ -138,7 +142,7 @@ Result<Done> SignIn::approve(const Json& args, const std::string& by, const std:
   }
   const bool existing =
       std::ranges::any_of(sessions_.all(), [&](const Session& session) { return session.name == name; }) ||
-      std::ranges::find(rules_, name, &config::PrincipalRule::id) != rules_.end();
+      std::ranges::any_of(rules_, [&](const auto& rule) { return rule.id == name && rule.role == scope; });
   codes_.approve(code, {.name = name, .approved_by = by, .scope = scope});
   feed::Auth approved = event("approved", *asked);
   approved.scope = text(scope);
@@ -183,7 +187,17 @@ Done SignIn::revoke(const Json& args) {
   };
   Json sids = Json::array();
   for (const Session& session : end(which, true)) sids.push_back(session.sid);
-  return {.result = {{"revoked", sids.size()}}, .target = {{"sids", sids}}};
+  Json target = {{"sids", sids}};
+  // Who was let in and has not come for the token yet would otherwise come after it.
+  const auto withdrawn = codes_.withdraw([&](const access::Approval& approval) {
+    return args.contains("all") ||
+           (args.contains("name") && approval.name == args["name"].get_ref<const std::string&>());
+  });
+  for (const DeviceRequest& request : withdrawn) {
+    target["user_codes"].push_back(request.user_code);
+    feed_.push(feed::Visibility::operators(), event("denied", request));
+  }
+  return {.result = {{"revoked", sids.size() + withdrawn.size()}}, .target = std::move(target)};
 }
 
 std::vector<Session> SignIn::end(const Which& which, bool revoked) {

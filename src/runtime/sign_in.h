@@ -32,6 +32,8 @@ class SignIn final {
   void on_ended(std::function<void()> ended) { on_ended_ = std::move(ended); }
 
   [[nodiscard]] bool enabled() const { return config_.enabled; }
+  // False while the store refuses writes: what is asked for or fetched now would not be kept.
+  [[nodiscard]] bool can_keep() const { return !journal_.refusing(); }
 
   // ---- The device's side.
   [[nodiscard]] access::DeviceCodes::Asked ask(access::DeviceAsk ask);

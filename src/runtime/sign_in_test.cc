@@ -139,6 +139,23 @@ TEST_F(SignInTest, ARevokedSessionDoesNotComeBack) {
   EXPECT_FALSE(caller(token));
 }
 
+TEST_F(SignInTest, ARevocationReachesWhoHasNotComeForTheTokenYet) {
+  const auto asked = ask();
+  ASSERT_TRUE(sign_in().approve({{"user_code", asked.user_code}, {"as", "ada"}}, "operator", "args"));
+  EXPECT_EQ(sign_in().revoke({{"name", "bob"}}).result, Json({{"revoked", 0}}));
+  EXPECT_EQ(sign_in().revoke({{"name", "ada"}}).result, Json({{"revoked", 1}}));
+  EXPECT_EQ(sign_in().poll(asked.device_code, "cli").poll, Poll::kDenied);
+}
+
+TEST_F(SignInTest, WhatIsNoLongerOfferedDoesNotComeBack) {
+  const std::string token = let_in("ada");
+  life_->journal.flush_now();
+  start(false);
+  life_->journal.flush_now();
+  start(true);
+  EXPECT_FALSE(caller(token));
+}
+
 TEST_F(SignInTest, KeepsNothingWhenToldSo) {
   start(false);
   const std::string token = let_in("ada");

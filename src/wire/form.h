@@ -1,6 +1,7 @@
 // A form as the endpoints of sign-in take it (access.md section 4). Pure.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/result.h"
@@ -8,7 +9,9 @@
 
 namespace agentd::wire {
 
-// application/x-www-form-urlencoded: at most 4,096 bytes, no name twice. Errors: kInvalidParams.
+inline constexpr std::size_t kFormBytes = 4'096;
+
+// application/x-www-form-urlencoded: at most kFormBytes and 16 fields, no name twice. Errors: kInvalidParams.
 [[nodiscard]] Result<http::Query> read_form(std::string_view body);
 
 }  // namespace agentd::wire

@@ -5,23 +5,34 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "feed/params.h"
 #include "wire/cors.h"
 #include "wire/events_query.h"
+#include "wire/form.h"
 
 namespace agentd::wire {
 namespace {
 
 constexpr char kEvents[] = "/events";
 constexpr std::size_t kMaxKeyBytes = 255;
+constexpr std::uint64_t kAnyBytes = std::numeric_limits<std::uint64_t>::max();  // the server has a bound of its own
+
+// A browser's request that a page of somewhere else has made: not all of them have an Origin.
+bool is_of_a_page(const http::Request& request) {
+  const auto site = request.header("Sec-Fetch-Site");
+  return site && *site != "none" && *site != "same-origin";
+}
 
 access::Presented presented(const http::Request& request) {
   return {.authorization = request.header("Authorization"),
           .origin = request.header("Origin"),
           .host = request.header("Host"),
+          .page = is_of_a_page(request),
           .loopback = request.peer.loopback,
           .certificate = request.peer.certificate.get(),
           .unix_socket = request.peer.uid >= 0};
@@ -55,6 +66,15 @@ Status check_version(const std::string& asked) {
                                 : fmt::format("A2A-Version {} is not supported; send the header 'A2A-Version: 1.0'",
                                               quote_json(cut_text(asked, 40)));
   return std::unexpected(std::move(error));
+}
+
+// How long the body will be, as its head says; one whose length is not said may be as long as it likes.
+std::uint64_t announced_bytes(const http::Request& header) {
+  if (header.header("Transfer-Encoding")) return kAnyBytes;
+  const std::string_view text = header.header("Content-Length").value_or("0");
+  std::uint64_t bytes = kAnyBytes;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
 }
 
 std::unexpected<Error> signed_out() {
@@ -147,6 +167,10 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
     return tell(plain(404,
                       "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
                       "/.well-known/agent-card.json, the feed at /events.\n"));
+  }
+  const bool asks_nothing = is_preflight(header) || ((page || sign_in) && reads);
+  if (announced_bytes(header) > (asks_nothing ? 0 : sign_in ? kFormBytes : kAnyBytes)) {
+    return tell(plain(413, "The request has a larger body than is read here.\n"));
   }
   if (is_preflight(header)) return std::nullopt;
   if (sign_in) {
@@ -302,8 +326,12 @@ void Gateway::on_core(Rpc rpc, std::move_only_function<void(const runtime::Call&
   runtime::Call call = rpc.call;
   Json params = std::move(rpc.params);
   const Ticket ticket = park(std::move(rpc));
-  parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket),
-                    work = std::move(work)]() mutable { work(call, params, std::move(reply)); });
+  parts_.core.post(
+      [call = std::move(call), params = std::move(params), reply = reply_to(ticket), work = std::move(work)]() mutable {
+        // What a session asked for before it ended, and was not done by then, is not done.
+        if (call.caller.is_revoked()) return reply(signed_out());
+        work(call, params, std::move(reply));
+      });
 }
 
 void Gateway::on_core_streaming(
@@ -324,6 +352,7 @@ void Gateway::on_core_streaming(
       });
   parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket), stream,
                     work = std::move(work)]() mutable {
+    if (call.caller.is_revoked()) return reply(signed_out());
     work(call, params, {.reply = std::move(reply), .stream = std::move(stream)});
   });
 }

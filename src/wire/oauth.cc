@@ -70,6 +70,10 @@ bool is_form(std::optional<std::string_view> content_type) {
          http::same_name(content_type->substr(0, content_type->find(';')), "application/x-www-form-urlencoded");
 }
 
+Response not_now() {
+  return answer(503, Json{{"error", "temporarily_unavailable"}, {"error_description", "the store cannot be written"}});
+}
+
 Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
   using Poll = DeviceCodes::Poll;
   switch (answered.poll) {
@@ -88,8 +92,15 @@ Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
 
 }  // namespace
 
-OAuth::OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, const Clock& clock, std::string issuer)
-    : sign_in_(sign_in), config_(config), issuer_(std::move(issuer)), asks_(clock, kSources), polls_(clock, kSources) {}
+OAuth::OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
+             const Clock& clock, std::string issuer)
+    : sign_in_(sign_in),
+      sessions_(sessions),
+      config_(config),
+      clock_(clock),
+      issuer_(std::move(issuer)),
+      asks_(clock, kSources),
+      polls_(clock, kSources) {}
 
 bool OAuth::has(std::string_view path) const {
   return config_.enabled && (path == kAsk || path == kToken || path == kRevoke || is_read(path));
@@ -129,6 +140,7 @@ OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
                           .source = access::source_of(request.peer.address),
                           .network = access::network_of(request.peer.address)};
   return Work([this, asked = std::move(asked)]() mutable {
+    if (!sign_in_.can_keep()) return not_now();
     const auto codes = sign_in_.ask(std::move(asked));
     const std::string page = issuer_ + std::string(kPage);
     return answer(200, Json{{"device_code", codes.device_code},
@@ -144,18 +156,24 @@ OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
   const std::string grant = field(form, "grant_type");
   const std::string code = field(form, "device_code");
   const std::string client = field(form, "client_id");
-  if (grant.empty()) return refuse("invalid_request", "grant_type is missing");
+  if (grant.empty() || code.empty() || client.empty()) {
+    return refuse("invalid_request", "grant_type, device_code and client_id are all needed");
+  }
   if (grant != kGrantType) return refuse("unsupported_grant_type", fmt::format("there is {} alone", kGrantType));
-  if (code.empty() || client.empty()) return refuse("invalid_request", "device_code and client_id are both needed");
   if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
-  return Work([this, code, client] { return polled(sign_in_.poll(code, client), config_.token_ttl_ms); });
+  return Work([this, code, client] {
+    return !sign_in_.can_keep() ? not_now() : polled(sign_in_.poll(code, client), config_.token_ttl_ms);
+  });
 }
 
 OAuth::Handled OAuth::revoke(const Query& form) {
-  // RFC 7009 section 2.2: what is no token is answered like one that was.
-  return Work([this, token = field(form, "token")] {
+  // RFC 7009 section 2.2: what is no token is answered like one that was, and costs the core nothing.
+  const std::string token = field(form, "token");
+  const Response done{.headers = {{"Cache-Control", "no-store"}}};
+  if (!sessions_.find(token, clock_.wall_ms())) return done;
+  return Work([this, token, done] {
     sign_in_.give_up(token);
-    return Response{.headers = {{"Cache-Control", "no-store"}}};
+    return done;
   });
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <variant>
 
+#include "access/sessions.h"
+#include "base/clock.h"
 #include "base/rate.h"
 #include "config/snapshot.h"
 #include "http/message.h"
@@ -25,7 +27,8 @@ class OAuth final {
   using Work = std::move_only_function<http::Response()>;
 
   // `issuer`: the daemon's URL without a slash at the end. The references outlive this.
-  OAuth(runtime::SignIn& sign_in, const config::DeviceGrant& config, const Clock& clock, std::string issuer);
+  OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
+        const Clock& clock, std::string issuer);
 
   // Nothing while sign-in is off.
   [[nodiscard]] bool has(std::string_view path) const;
@@ -43,7 +46,9 @@ class OAuth final {
   [[nodiscard]] static http::Response page(const http::Request& request);
 
   runtime::SignIn& sign_in_;  // core thread
+  const access::Sessions& sessions_;
   const config::DeviceGrant& config_;
+  const Clock& clock_;
   const std::string issuer_;
   Rates asks_, polls_;  // by source
 };

@@ -109,11 +109,11 @@ test('what is wrong with a form is said in the terms of OAuth', async (t) => {
     ['/oauth2/device_authorization', { client_id: 'a b' }, 'invalid_request'],
     ['/oauth2/device_authorization', { client_id: 'x'.repeat(65) }, 'invalid_request'],
     ['/oauth2/device_authorization', 'client_id=a&client_id=b', 'invalid_request'],
-    ['/oauth2/device_authorization', `client_id=a&x=${'y'.repeat(4096)}`, 'invalid_request'],
     ['/oauth2/device_authorization', 'client_id=%zz', 'invalid_request'],
     ['/oauth2/device_authorization', { client_id: 'a', scope: 'operator' }, 'invalid_scope'],
     ['/oauth2/token', {}, 'invalid_request'],
-    ['/oauth2/token', { grant_type: 'password' }, 'unsupported_grant_type'],
+    ['/oauth2/token', { grant_type: 'password' }, 'invalid_request'],
+    ['/oauth2/token', { grant_type: 'password', client_id: 'a', device_code: 'b' }, 'unsupported_grant_type'],
     ['/oauth2/token', { grant_type: GRANT, client_id: 'a' }, 'invalid_request'],
     ['/oauth2/token', { grant_type: GRANT, client_id: 'a', device_code: 'b' }, 'invalid_grant'],
   ]) {
@@ -121,6 +121,8 @@ test('what is wrong with a form is said in the terms of OAuth', async (t) => {
     assert.deepEqual([answer.status, answer.json().error], [400, error], `${path} ${JSON.stringify(fields)}`);
     assert.equal(answer.headers['cache-control'], 'no-store');
   }
+  assert.equal((await form(daemon, '/oauth2/device_authorization', `client_id=a&x=${'y'.repeat(4096)}`)).status, 413);
+  assert.equal((await request(`${daemon.url}/healthz`, { headers: { 'content-length': 2 }, body: 'no' })).status, 413);
   assert.equal((await request(`${daemon.url}/oauth2/token`)).status, 405);
   const json = await request(`${daemon.url}/oauth2/token`,
     { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
