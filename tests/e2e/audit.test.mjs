@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-import { startDaemon, users } from './harness.mjs';
+import { startDaemon, userMessage, users } from './harness.mjs';
 import { eventually } from './processes.mjs';
 import { ask, done, form, letIn, poll, signIn } from './sign_in.mjs';
 import { workflows } from './workflows.mjs';
@@ -158,4 +158,19 @@ test('a restart keeps the newest records, as many as the retention says', async 
   await daemon.restart({ kill: true });
   await eventually('two records', () => trail(daemon).length === 2);
   assert.deepEqual(trail(daemon).map(line), ['user:bob SendMessage ok', 'user:alice SendMessage ok']);
+});
+
+test('nothing that a session asked for is done after it was revoked', async (t) => {
+  const { daemon, operator } = await start(t);
+  const session = await letIn({ daemon, operator }, 'ada');
+  const send = () => daemon.rpc('SendMessage',
+    { message: userMessage('hello'), configuration: { returnImmediately: true } }, session);
+  const many = (count) => Array.from({ length: count }, send);
+  const answers = [...many(100), done(daemon, 'auth.sessions.revoke', { sid: session.sid }, operator), ...many(300)];
+  await Promise.all(answers);
+  await daemon.stop();
+  const records = trail(daemon);
+  const revoked = records.findIndex(({ action }) => action === 'auth.sessions.revoke');
+  assert.notEqual(revoked, -1);
+  assert.deepEqual(records.slice(revoked).filter(({ sid }) => sid === session.sid), []);
 });
