@@ -70,6 +70,8 @@ bool is_form(std::optional<std::string_view> content_type) {
          http::same_name(content_type->substr(0, content_type->find(';')), "application/x-www-form-urlencoded");
 }
 
+Response revoked() { return {.headers = {{"Cache-Control", "no-store"}}}; }
+
 Response not_now() {
   return answer(503, Json{{"error", "temporarily_unavailable"}, {"error_description", "the store cannot be written"}});
 }
@@ -169,11 +171,10 @@ OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
 OAuth::Handled OAuth::revoke(const Query& form) {
   // RFC 7009 section 2.2: what is no token is answered like one that was, and costs the core nothing.
   const std::string token = field(form, "token");
-  const Response done{.headers = {{"Cache-Control", "no-store"}}};
-  if (!sessions_.find(token, clock_.wall_ms())) return done;
-  return Work([this, token, done] {
+  if (!sessions_.find(token, clock_.wall_ms())) return revoked();
+  return Work([this, token] {
     sign_in_.give_up(token);
-    return done;
+    return revoked();
   });
 }
 
