@@ -13,6 +13,7 @@ from streams import stalled_reader
 
 COMMAND = "https://agentd.dev/a2a/ext/command"
 STREAMS, STALLED = 200, 20
+GOODBYE = b'"reason":"revoked"'
 MESSAGES = 500  # a second, of about ten events each
 
 
@@ -36,19 +37,23 @@ def sign_in(daemon: Daemon, operator: dict) -> str:
 
 
 def last_end(readers: list, begun: float) -> float:
-    """Seconds until the last of them has ended. Reads what comes before."""
+    """Seconds until the last of them was told goodbye, or cut. Reads what comes before."""
+    tails = dict.fromkeys(readers, b"")
     with selectors.DefaultSelector() as open_ones:
         for reader in readers:
             reader.setblocking(False)
             open_ones.register(reader, selectors.EVENT_READ)
         while open_ones.get_map():
             for key, _ in open_ones.select(30):
+                reader = key.fileobj
                 try:
-                    ended = not key.fileobj.recv(1 << 20)
+                    received = reader.recv(1 << 20)
                 except ConnectionResetError:
-                    ended = True
-                if ended:
-                    open_ones.unregister(key.fileobj)
+                    received = b""
+                text = tails[reader] + received
+                tails[reader] = text[-len(GOODBYE):]
+                if not received or GOODBYE in text:
+                    open_ones.unregister(reader)
             if time.monotonic() > begun + 30:
                 raise RuntimeError(f"{len(open_ones.get_map())} streams are still open 30 s after the revocation")
     return time.monotonic() - begun
