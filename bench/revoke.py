@@ -12,7 +12,7 @@ from fan_out import MANY, publish_options, subscribe_options
 from streams import stalled_reader
 
 COMMAND = "https://agentd.dev/a2a/ext/command"
-STREAMS, STALLED = 200, 20
+STREAMS, STALLED = 20, 5
 GOODBYE = b'"reason":"revoked"'
 MESSAGES = 500  # a second, of about ten events each
 
