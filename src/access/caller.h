@@ -19,10 +19,11 @@ struct Caller {
   std::optional<Rate> rate = {};                                     // of its rule; none: as often as it likes
   std::shared_ptr<const std::vector<std::string>> grants = nullptr;  // of its rule; null: none
   std::string sid = {};                                              // of its session; "" = none
-  // Becomes true when what it came with is no longer good: its session was revoked or has expired. Null: never.
+  // Becomes true when what it came with is no longer good: its session was revoked or has expired, or the rules do not let it
+  // in any more as who it was. Null: never.
   std::shared_ptr<const std::atomic<bool>> revoked = nullptr;
 
-  [[nodiscard]] bool has_session() const { return revoked != nullptr; }
+  [[nodiscard]] bool has_session() const { return !sid.empty(); }
   [[nodiscard]] bool is_revoked() const { return revoked && revoked->load(std::memory_order_acquire); }
 };
 

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "base/time_text.h"
@@ -12,8 +13,8 @@
 namespace agentd::log {
 namespace {
 
-// The only mutable global of the tree besides the logger itself: written once at start-up.
-bool g_json = !::isatty(STDERR_FILENO);
+// The only mutable global of the tree besides the logger itself. A reload may change it while others write.
+std::atomic<bool> g_json = !::isatty(STDERR_FILENO);
 
 spdlog::logger& logger() {
   static const auto instance = [] {
@@ -59,8 +60,9 @@ std::string text_line(std::string_view message, const Json& fields) {
 }  // namespace
 
 void configure(Level level, Format format) {
-  g_json = format == Format::kJson || (format == Format::kAuto && ::isatty(STDERR_FILENO) == 0);
-  logger().set_pattern(g_json ? "%v" : "%H:%M:%S.%e %^%-5l%$ %v");
+  const bool json = format == Format::kJson || (format == Format::kAuto && ::isatty(STDERR_FILENO) == 0);
+  g_json = json;
+  logger().set_pattern(json ? "%v" : "%H:%M:%S.%e %^%-5l%$ %v");
   logger().set_level(to_spdlog(level));
 }
 

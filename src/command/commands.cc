@@ -69,8 +69,8 @@ Status check_reach(const access::Caller& caller, const Command& command) {
 }  // namespace
 
 Commands::Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
-                   std::function<Json(const feed::Viewer&)> status)
-    : service_(service), runs_(runs), sign_in_(sign_in), status_(std::move(status)) {
+                   runtime::Settings& settings, std::function<Json(const feed::Viewer&)> status)
+    : service_(service), runs_(runs), sign_in_(sign_in), settings_(settings), status_(std::move(status)) {
   for (const OpRow& row : ops()) {
     auto compiled = schema::compile(Json::parse(row.args));
     AGENTD_CHECK(compiled.has_value(), "the schema of an op compiles");
@@ -158,6 +158,9 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
   };
   switch (row.op) {
     case Op::kStatus: return reply_document(*sending, status_(call.caller.viewer), std::move(delivery));
+    case Op::kConfig:
+      return reply_document(*sending, {{"config", config::effective(settings_.now())}}, std::move(delivery));
+    case Op::kAdminSet: return complete([&] { return settings_.set(it.args, it.field); });
     case Op::kWorkflowRun: return run_workflow(call, std::move(*sending), std::move(it), std::move(delivery));
     case Op::kDevicePending: return reply_document(*sending, sign_in_.pending(), std::move(delivery));
     case Op::kDeviceApprove:

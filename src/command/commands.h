@@ -9,6 +9,7 @@
 
 #include "command/ops.h"
 #include "runtime/service.h"
+#include "runtime/settings.h"
 #include "runtime/sign_in.h"
 #include "schema/validator.h"
 
@@ -24,7 +25,7 @@ struct Command {
 class Commands final {
  public:
   // `status` builds the document for one viewer.
-  Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
+  Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in, runtime::Settings& settings,
            std::function<Json(const feed::Viewer&)> status);
 
   // SendMessage and SendStreamingMessage.
@@ -42,6 +43,7 @@ class Commands final {
   runtime::Service& service_;
   runtime::Runs& runs_;
   runtime::SignIn& sign_in_;
+  runtime::Settings& settings_;
   const std::function<Json(const feed::Viewer&)> status_;
   std::map<Op, schema::Validator> args_;
 };

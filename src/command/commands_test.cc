@@ -18,7 +18,7 @@ class CommandsTest : public runtime::CoreTest {
   CommandsTest() {
     runtime::Life& life = begin({.workflows = {"name: w\ninputs: {type: object, properties: {n: {type: integer}}}\n"
                                                "steps: {a: {finish: {output: \"${{ .inputs.n }}\"}}}\n"}});
-    commands_.emplace(life.service, life.runs, life.sign_in, [&life](const feed::Viewer& viewer) {
+    commands_.emplace(life.service, life.runs, life.sign_in, life.settings, [&life](const feed::Viewer& viewer) {
       return status_document({.feed = life.feed,
                               .instance = life.instance,
                               .runs = life.runs,

@@ -13,7 +13,9 @@ namespace agentd::command {
 
 enum class Op : std::uint8_t {
   kStatus,
+  kConfig,
   kWorkflowRun,
+  kAdminSet,
   kDevicePending,
   kDeviceApprove,
   kDeviceDeny,

@@ -62,7 +62,7 @@ Result<Secret> read_secret_file(const std::string& path) {
   if (bytes->ends_with('\n')) bytes->pop_back();
   if (bytes->ends_with('\r')) bytes->pop_back();
   if (bytes->empty()) return fail(Code::kConfig, "the file is empty");
-  return Secret{.value = *std::move(bytes), .source = "file " + path};
+  return Secret{.value = *std::move(bytes), .source = std::string(kFromFile) + path};
 }
 
 // The part of the main document's marks below `path`, as the item's own.
@@ -134,6 +134,14 @@ Result<std::string> read_text(const std::string& path, std::size_t most) {
   auto bytes = read_bytes(path, most, 0);
   if (bytes && to_utf8(*bytes) != *bytes) return unreadable("it is not UTF-8");
   return bytes;
+}
+
+std::vector<std::string> workflow_paths(const Json& list, const fs::path& folder) {
+  std::vector<std::string> out;
+  for (const Json& item : list) {
+    if (const std::string* named = path_in(item)) out.push_back(resolve_path(folder, *named));
+  }
+  return out;
 }
 
 std::vector<Document> read_workflows(const Json& list, const Document& main, const fs::path& folder, Report& report) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,8 @@
 #include "config/snapshot.h"
 
 namespace agentd::config {
+
+inline constexpr std::string_view kFromFile = "file ";  // begins the source of a secret that is in one
 
 // Where relative paths of a configuration start: its folder, or the current one for embedded defaults.
 [[nodiscard]] std::filesystem::path folder_of(const std::string& file);
@@ -26,6 +29,9 @@ namespace agentd::config {
 
 // The UTF-8 text of a regular file of at most `most` bytes. Errors: kConfig.
 [[nodiscard]] Result<std::string> read_text(const std::string& path, std::size_t most);
+
+// The files and folders that the list `workflows` names.
+[[nodiscard]] std::vector<std::string> workflow_paths(const Json& list, const std::filesystem::path& folder);
 
 // The documents of the list `workflows`: of an inline one, `marks` are those below it, with paths from its
 // own root.

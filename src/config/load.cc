@@ -116,11 +116,13 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   apply_environment(*document, source.env, report);
   Snapshot snapshot;
   snapshot.file = source.file;
+  if (!source.file.empty()) snapshot.files.push_back(resolve_path(folder_of(""), source.file));
   Reader(*document, source.env, snapshot, report).read();
   check_principals(*document, snapshot, report);
   check_device_grant(*document, snapshot, report);
   check_listeners(*document, snapshot, report);
   default_store_path(source.env, snapshot, report);
+  if (!snapshot.agent.model_script.empty()) snapshot.files.push_back(snapshot.agent.model_script);
   if (!report.empty()) return std::unexpected(std::move(report).in_order());
   return snapshot;
 }

@@ -82,7 +82,9 @@ void Reader::read_principals(const Row& row, const Json& value, const std::strin
 
 void Reader::read_workflow_list(const Row& row, const Json& value, const std::string& path) {
   if (!value.is_array()) return wrong(row, path, "is not a list");
+  for (std::string& named : workflow_paths(value, folder_)) snapshot_.files.push_back(std::move(named));
   snapshot_.workflows = read_workflows(value, document_, folder_, report_);
+  for (const Document& workflow : snapshot_.workflows) snapshot_.files.push_back(workflow.file);
 }
 
 void Reader::read_string(const Row& row, const Json& value, const std::string& path) {
@@ -97,7 +99,8 @@ void Reader::read_text_or_file(const Row& row, const Json& value, const std::str
   if (!value.is_object()) return read_string(row, value, path);
   const auto file = value.find("file");
   if (value.size() != 1 || file == value.end() || !file->is_string()) return wrong(row, path, "is not a text");
-  auto text = read_text(resolve_path(folder_, file->get<std::string>()), row.bounds.high);
+  snapshot_.files.push_back(resolve_path(folder_, file->get<std::string>()));
+  auto text = read_text(snapshot_.files.back(), row.bounds.high);
   if (!text) return report_.add(path, text.error().message);
   put(row, *std::move(text));
 }
@@ -210,6 +213,7 @@ void Reader::read_rate(const Row& row, const Json& value, const std::string& pat
 void Reader::read_secret_value(const Row& row, const Json& value, const std::string& path) {
   auto secret = read_secret(value, env_, folder_);
   if (!secret) return report_.add(path, secret.error().message);
+  if (secret->source.starts_with(kFromFile)) snapshot_.files.push_back(secret->source.substr(kFromFile.size()));
   put(row, std::optional(*std::move(secret)));
 }
 

@@ -23,6 +23,8 @@ namespace agentd::config {
 struct Secret {
   std::string value;
   std::string source;  // "env AGENTD_TOKEN" or "file /path"
+
+  bool operator==(const Secret&) const = default;
 };
 
 struct Retention {
@@ -40,6 +42,8 @@ struct PrincipalRule {
   bool any = false;              // match.any
   std::vector<std::string> grants = {};
   std::optional<Rate> rate;  // of requests; operators are exempt
+
+  bool operator==(const PrincipalRule&) const = default;
 };
 
 struct DeviceGrant {
@@ -50,7 +54,8 @@ struct DeviceGrant {
 };
 
 struct Snapshot {
-  std::string file;  // "" when embedded defaults run
+  std::string file;                // "" when embedded defaults run
+  std::vector<std::string> files;  // that it was read from, and folders of them: all that a change may be made in
 
   struct {
     std::string name = "agentd";
@@ -112,6 +117,12 @@ struct Source {
 
 // Every fault, not the first only, in the order of the file; or the snapshot. No fault quotes a value.
 [[nodiscard]] std::expected<Snapshot, std::vector<Fault>> load(const Source& source);
+
+// What differs, as paths of the table in its order: "a2a.principals" for anything in that list. Of secrets, texts and workflows
+// it is what they hold that counts.
+[[nodiscard]] std::vector<std::string> changes(const Snapshot& before, const Snapshot& after);
+// Whether only the next start can take up a change of it.
+[[nodiscard]] bool needs_restart(const std::string& path);
 
 // [{message, file, line, column, path, expected}]; what is unknown or empty is left out.
 [[nodiscard]] Json faults_to_json(const std::vector<Fault>& faults);

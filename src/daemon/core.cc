@@ -18,6 +18,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
            const Clock& clock)
     : journal_(loop, store),
       audit_(journal_, feed, clock, setup.config.store.audit),
+      settings_(setup.config, feed),
       instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
@@ -25,7 +26,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
       service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_, audit_),
       sign_in_(loop, journal_, feed, clock, sessions, setup.config, audit_),
-      commands_(service_, runs_, sign_in_,
+      commands_(service_, runs_, sign_in_, settings_,
                 [this, &feed, with_seq = setup.config.a2a.events.enabled](const feed::Viewer& viewer) {
                   return command::status_document({.feed = feed,
                                                    .instance = instance_,
@@ -53,6 +54,20 @@ void Core::start() {
   for (const std::string& id : tasks_.live()) {
     if (runtime::Task* task = tasks_.working(id)) turns_.resume(*task);
   }
+  tidy();
+}
+
+void Core::adopt(Setup setup, const std::vector<std::string>& paths) {
+  const config::Snapshot& config = setup.config;
+  tasks_.set_retention(config.store.tasks);
+  conversations_.set_retention(config.store.conversations);
+  runs_.set_retention(config.store.runs);
+  audit_.set_retention(config.store.audit);
+  runs_.set_workflows(setup.workflows);
+  turns_.set_model(std::move(setup.model));
+  sign_in_.set_rules(config.a2a.principals);
+  instance_.rename(config.agent.name, config.agent.model_provider);
+  settings_.reload(std::move(setup.config), paths);
   tidy();
 }
 

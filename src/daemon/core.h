@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "command/commands.h"
@@ -11,6 +13,7 @@
 #include "feed/feed.h"
 #include "net/loop.h"
 #include "runtime/service.h"
+#include "runtime/settings.h"
 #include "runtime/sign_in.h"
 #include "store/store.h"
 
@@ -25,6 +28,8 @@ class Core final {
   [[nodiscard]] Status load();
   // Goes on with it.
   void start();
+  // Works by this from now on; what is at work goes on as it began.
+  void adopt(Setup setup, const std::vector<std::string>& paths);
   // Takes no more work, lets what is at work end for `patience_ms`, then calls `drained`. Calling it again ends the waiting.
   void drain(const std::string& reason, std::int64_t patience_ms, std::function<void()> drained);
   // Stops what is still at work, to be resumed by the next life, and writes the last rows.
@@ -32,6 +37,7 @@ class Core final {
 
   [[nodiscard]] runtime::Service& service() { return service_; }
   [[nodiscard]] command::Commands& commands() { return commands_; }
+  [[nodiscard]] const runtime::Settings& settings() const { return settings_; }
   [[nodiscard]] runtime::SignIn& sign_in() { return sign_in_; }
   [[nodiscard]] runtime::Journal& journal() { return journal_; }
   [[nodiscard]] runtime::Audit& audit() { return audit_; }
@@ -42,6 +48,7 @@ class Core final {
 
   runtime::Journal journal_;
   runtime::Audit audit_;
+  runtime::Settings settings_;
   runtime::Instance instance_;
   runtime::Tasks tasks_;
   runtime::Conversations conversations_;

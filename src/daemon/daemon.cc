@@ -12,14 +12,16 @@
 #include <thread>
 #include <utility>
 
-#include "access/access.h"
 #include "access/limits.h"
+#include "access/live_access.h"
+#include "base/current.h"
 #include "base/log.h"
 #include "base/quota.h"
 #include "base/version.h"
 #include "daemon/core.h"
 #include "daemon/edge.h"
 #include "daemon/public_pages.h"
+#include "daemon/reload.h"
 #include "net/listener.h"
 
 namespace agentd::daemon {
@@ -154,9 +156,10 @@ class Life final {
             feed_options(config_), feed::first_seq(reserved, clock_.wall_ms()),
             [this](std::uint64_t end) { return store_->commit_now({store::ReserveSeq{end}}); }, clock_),
         core_(loop_, setup, *store_, feed_, sessions_, clock_),
-        access_(config_, sessions_, clock_),
+        access_(std::make_shared<const access::Access>(config_, sessions_, clock_)),
+        url_(url),
         facts_(card_facts(setup, url)),
-        pages_(public_pages(facts_)),
+        pages_(public_pages(*facts_.get())),
         oauth_(core_.sign_in(), sessions_, config_.a2a.device_grant, clock_, without_slash(url)),
         edges_(edges.count, clock_,
                {.core = loop_,
@@ -172,11 +175,14 @@ class Life final {
                 .oauth = oauth_,
                 .journal = core_.journal(),
                 .audit = core_.audit(),
-                .declared = facts_.declared,
+                .declared = facts_.get()->declared,
                 .rpc_prefix = path_of(url),
                 .extended_card = [this](const access::Caller& caller) { return extended_card(caller); }},
                {.connections = connection_limit(), .io_uring = edges.io_uring}),
-        signals_(loop_, {SIGTERM, SIGINT, SIGHUP}, [this](int number) { drain(number); }) {
+        reload_(loop_, setup, core_.settings(), core_.audit(),
+                [this](Setup next, const std::vector<std::string>& paths) { adopt(std::move(next), paths); }),
+        signals_(loop_, {SIGTERM, SIGINT, SIGHUP},
+                 [this](int number) { number == SIGHUP ? reload_.request() : drain(number); }) {
     feed_.on_push([this] {
       if (std::exchange(announced_, true)) return;
       // At the end of the turn, so that all that is pushed in one wakes an edge once.
@@ -185,7 +191,7 @@ class Life final {
         edges_.feed_moved();
       });
     });
-    core_.sign_in().on_ended([this] { edges_.sessions_ended(); });
+    core_.sign_in().on_ended([this] { edges_.callers_revoked(); });
   }
 
   [[nodiscard]] Status load() { return core_.load(); }
@@ -193,7 +199,10 @@ class Life final {
   void run(std::vector<std::unique_ptr<net::Listener>> listeners) {
     Json urls = Json::array();
     for (const auto& listener : listeners) urls.push_back(listener->url());
-    loop_.post([this] { core_.start(); });
+    loop_.post([this] {
+      core_.start();
+      reload_.start();
+    });
     edges_.start(std::move(listeners));
     log::info("listening", {{"url", urls.front()},
                             {"urls", urls},
@@ -209,36 +218,50 @@ class Life final {
   }
 
  private:
+  // Callers first: nothing that is pushed from here on is for those who may not see it any more.
+  void adopt(Setup next, const std::vector<std::string>& paths) {
+    if (access_.replace(std::make_shared<const access::Access>(next.config, sessions_, clock_))) {
+      edges_.callers_revoked();
+    }
+    a2a::CardFacts facts = card_facts(next, url_);
+    pages_.replace(public_pages(facts));
+    facts_.replace(std::move(facts));
+    configure_log(next.config);
+    core_.adopt(std::move(next), paths);
+  }
+
   void drain(int number) {
-    const char* reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP";
-    core_.drain(reason, kDrainPatienceMs, [this] { edges_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
+    core_.drain(number == SIGTERM ? "SIGTERM" : "SIGINT", kDrainPatienceMs,
+                [this] { edges_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
   }
 
   [[nodiscard]] Json extended_card(const access::Caller& caller) const {
     a2a::CallerFacts seen{.ring = config_.a2a.events.ring,
                           .kinds = {},
                           .ops = command::ops_json(caller, config_.a2a.device_grant.enabled)};
-    for (const std::string_view kind : feed::kinds_for(caller.viewer, config_.a2a.introspection).names()) {
+    for (const std::string_view kind : feed::kinds_for(caller.viewer, feed_.introspection()).names()) {
       seen.kinds.emplace_back(kind);
     }
-    return a2a::extended_card(facts_, seen);
+    return a2a::extended_card(*facts_.get(), seen);
   }
 
-  const config::Snapshot& config_;
+  const config::Snapshot& config_;  // as it was at the start, for what only a start takes up
   const SystemClock clock_;
   net::Loop loop_;
   const std::unique_ptr<store::Store> store_;
   feed::Feed feed_;
   access::Sessions sessions_;
   Core core_;
-  const access::Access access_;
+  access::LiveAccess access_;
   access::Limits limits_{clock_};
-  const a2a::CardFacts facts_;
-  const wire::Pages pages_;
+  const std::string url_;
+  Current<a2a::CardFacts> facts_;
+  Current<wire::Pages> pages_;
   wire::OAuth oauth_;
   Quota streams_;
   Edges edges_;
   bool announced_ = false;  // the edges will be told of the new events
+  Reload reload_;
   const net::Signals signals_;
 };
 

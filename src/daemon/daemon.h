@@ -11,7 +11,7 @@ struct EdgeOptions {
   bool io_uring = true;  // where the kernel allows it
 };
 
-// Runs until SIGTERM, SIGINT or SIGHUP, which drain it. Returns the exit code: 0, 1 when it cannot serve (port, store), 2
+// Runs until SIGTERM or SIGINT, which drain it; SIGHUP, like a change of its files, has it read them again. Returns the exit code: 0, 1 when it cannot serve (port, store), 2
 // for faults of the configuration. Everything it has to say goes to stderr.
 [[nodiscard]] int serve(const std::string& config_file, EdgeOptions edges);
 

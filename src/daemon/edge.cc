@@ -64,8 +64,8 @@ void Edges::feed_moved() {
   for (const auto& edge : edges_) edge->feed_moved();
 }
 
-void Edges::sessions_ended() {
-  for (const auto& edge : edges_) edge->sessions_ended();
+void Edges::callers_revoked() {
+  for (const auto& edge : edges_) edge->callers_revoked();
 }
 
 void Edges::shut_down(std::int64_t grace_ms, std::function<void()> done) {

@@ -4,7 +4,7 @@
 //
 // Connections are dealt out by hand and not by SO_REUSEPORT, with which a second daemon could listen on the same
 // port unnoticed.
-// start() is for the thread that made them; feed_moved(), sessions_ended() and shut_down() for any.
+// start() is for the thread that made them; feed_moved(), callers_revoked() and shut_down() for any.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class Edge final {
   void start(const std::string& name, std::latch& running);
   void adopt(Descriptor fd, net::Peer peer, std::unique_ptr<net::TlsStream> tls);  // any thread
   void feed_moved() { gateway_.feed_moved(); }
-  void sessions_ended() { gateway_.sessions_ended(); }
+  void callers_revoked() { gateway_.callers_revoked(); }
   // Stops accepting, lets answers out, closes the streams; then calls `done` on the edge's thread.
   void shut_down(std::int64_t grace_ms, std::function<void()> done);
 
@@ -52,7 +52,7 @@ class Edges final {
   // Returns when all of them run.
   void start(std::vector<std::unique_ptr<net::Listener>> listeners);
   void feed_moved();
-  void sessions_ended();
+  void callers_revoked();
   void shut_down(std::int64_t grace_ms, std::function<void()> done);  // `done` once, on some edge's thread
 
  private:

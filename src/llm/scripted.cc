@@ -39,8 +39,8 @@ std::optional<Values> match(const Rule& rule, const TurnInput& input) {
 
 }  // namespace
 
-ScriptedModel::ScriptedModel(std::vector<Rule> rules)
-    : rules_(std::make_shared<const std::vector<Rule>>(std::move(rules))) {}
+ScriptedModel::ScriptedModel(std::vector<Rule> rules, Json source)
+    : rules_(std::make_shared<const std::vector<Rule>>(std::move(rules))), source_(std::move(source)) {}
 
 std::expected<ScriptedModel, std::vector<Fault>> ScriptedModel::load(const std::string& path) {
   const auto document = read_document(path);
@@ -52,10 +52,10 @@ std::expected<ScriptedModel, std::vector<Fault>> ScriptedModel::parse(const Docu
   auto rules = read_rules(document);
   if (!rules) return std::unexpected(std::move(rules.error()));
   rules->push_back(echo());
-  return ScriptedModel(std::move(*rules));
+  return ScriptedModel(std::move(*rules), document.value);
 }
 
-ScriptedModel ScriptedModel::built_in() { return ScriptedModel({echo()}); }
+ScriptedModel ScriptedModel::built_in() { return ScriptedModel({echo()}, nullptr); }
 
 Script ScriptedModel::answer(const TurnInput& input) const {
   for (const Rule& rule : *rules_) {

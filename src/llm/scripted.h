@@ -34,12 +34,16 @@ class ScriptedModel final {
   // Says what it was told, and how to write rules.
   [[nodiscard]] static ScriptedModel built_in();
 
+  // Whether it was made of the same rules.
+  [[nodiscard]] bool operator==(const ScriptedModel& other) const { return source_ == other.source_; }
+
   [[nodiscard]] Script answer(const TurnInput& input) const;
 
  private:
-  explicit ScriptedModel(std::vector<Rule> rules);
+  ScriptedModel(std::vector<Rule> rules, Json source);
 
   std::shared_ptr<const std::vector<Rule>> rules_;
+  Json source_;  // as they were written
 };
 
 }  // namespace agentd::llm

@@ -33,6 +33,7 @@ class Audit final {
   // While the store refuses writes a refusal, of which there may be any number, is not kept: it is on the feed alone.
   void refused(const access::Caller* who, std::string action, Json target, Code why);
 
+  void set_retention(config::Retention retention) { retention_ = retention; }
   // Drops records past the retention, oldest first.
   void enforce_retention();
 
@@ -42,7 +43,7 @@ class Audit final {
   Journal& journal_;
   feed::Feed& feed_;
   const Clock& clock_;
-  const config::Retention retention_;
+  config::Retention retention_;
 };
 
 }  // namespace agentd::runtime

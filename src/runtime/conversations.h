@@ -36,6 +36,7 @@ class Conversations final {
   Conversation& open(const std::string& principal, const std::string& context);
   // One more message of the user or the agent, and, with `turn`, one more turn.
   void add(Conversation& conversation, const Json& message, bool turn);
+  void set_retention(config::Retention retention) { retention_ = retention; }
   // Drops conversations past the retention, those that were quiet for longest first.
   void enforce_retention();
 
@@ -49,7 +50,7 @@ class Conversations final {
   Journal& journal_;
   feed::Feed& feed_;
   const Clock& clock_;
-  const config::Retention retention_;
+  config::Retention retention_;
   std::unordered_map<std::string, Conversation> by_id_;
   std::map<std::pair<std::string, std::string>, std::string> by_context_;  // principal, context -> id
   std::set<std::pair<std::int64_t, std::string>> by_age_;                  // updated_ms, id

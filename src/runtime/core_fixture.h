@@ -1,27 +1,22 @@
 // CoreTest: the core without a transport, for the tests of this folder and of those above it.
 //
 // Everything runs on the test's thread: run_until() drives a real loop until the test sees what it waits for. The clock stands
-// still unless the test moves it. A Life is what one process of the daemon has in memory: begin() once more is a kill and the
-// next start over the same store.
+// still unless the test moves it. begin() once more is a kill and the next start over the same store.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <expected>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/document.h"
 #include "base/ids.h"
-#include "runtime/service.h"
-#include "runtime/sign_in.h"
+#include "runtime/core_life.h"
 #include "runtime/watched_store.h"
 
 namespace agentd::runtime {
@@ -29,61 +24,6 @@ namespace agentd::runtime {
 inline const feed::Viewer kOperator{.is_operator = true, .principal = "operator"};
 inline const feed::Viewer kAlice{.is_operator = false, .principal = "user:alice"};
 inline const feed::Viewer kBob{.is_operator = false, .principal = "user:bob"};
-
-// What was written for a test; a fault in it ends the test and says what is wrong.
-template <class T>
-T faultless(std::expected<T, std::vector<Fault>> read) {
-  if (!read) throw std::invalid_argument(to_string(read.error().front()));
-  return std::move(*read);
-}
-
-// What a person would have configured.
-struct Setting {
-  std::string rules;                   // of the scripted model; "" = the built-in ones
-  std::vector<std::string> workflows;  // their documents
-  config::Snapshot config;
-  config::Retention tasks{.keep_last = 100}, runs{.keep_last = 100}, conversations{.keep_last = 100};
-
-  [[nodiscard]] llm::ScriptedModel model() const {
-    return rules.empty() ? llm::ScriptedModel::built_in()
-                         : faultless(llm::ScriptedModel::parse(faultless(parse_document(rules, "rules.yaml"))));
-  }
-  [[nodiscard]] std::vector<std::shared_ptr<const workflow::Workflow>> parsed() const {
-    std::vector<std::shared_ptr<const workflow::Workflow>> out;
-    for (const std::string& text : workflows) {
-      out.push_back(std::make_shared<const workflow::Workflow>(
-          faultless(workflow::parse(faultless(parse_document(text, "workflow.yaml"))))));
-    }
-    return out;
-  }
-};
-
-struct Life {
-  Life(net::Loop& loop, store::Store& store, const Clock& clock, const Setting& setting)
-      : feed(
-            {.ring_events = 4096, .version = "test"}, 1, [](std::uint64_t) { return Status{}; }, clock),
-        journal(loop, store, /*retry_ms=*/5),
-        audit(journal, feed, clock, setting.config.store.audit),
-        instance(loop, feed, store, clock, "test", "scripted"),
-        tasks(journal, feed, clock, setting.tasks),
-        conversations(journal, feed, clock, setting.conversations),
-        runs(loop, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
-        turns(loop, feed, clock, tasks, conversations, runs, instance, setting.model()),
-        service(journal, clock, tasks, conversations, turns, runs, instance, audit),
-        sign_in(loop, journal, feed, clock, sessions, setting.config, audit) {}
-
-  feed::Feed feed;
-  Journal journal;
-  Audit audit;
-  Instance instance;
-  Tasks tasks;
-  Conversations conversations;
-  Runs runs;
-  Turns turns;
-  Service service;
-  access::Sessions sessions;
-  SignIn sign_in;
-};
 
 // What a caller is told: nothing while it waits.
 using Answer = std::shared_ptr<std::optional<Result<Json>>>;

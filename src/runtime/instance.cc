@@ -22,6 +22,13 @@ Instance::Instance(net::Loop& loop, feed::Feed& feed, const store::Store& store,
       pushed_ms_(started_ms_ - kPushEveryMs),
       later_(loop) {}
 
+void Instance::rename(std::string name, std::string model) {
+  if (name == name_ && model == model_) return;
+  name_ = std::move(name);
+  model_ = std::move(model);
+  changed();
+}
+
 void Instance::drain(const std::string& reason) {
   if (std::exchange(draining_, true)) return;
   feed_.push(feed::Visibility::all(), feed::Draining{reason});

@@ -29,6 +29,7 @@ class Instance final {
     change(counters_);
     changed();
   }
+  void rename(std::string name, std::string model);
   // Draining begins once; later calls do nothing.
   void drain(const std::string& reason);
   void changed();
@@ -45,7 +46,7 @@ class Instance final {
   feed::Feed& feed_;
   const store::Store& store_;
   const Clock& clock_;
-  const std::string name_, model_;
+  std::string name_, model_;
   const std::int64_t started_ms_;
   Counters counters_;
   bool draining_ = false;

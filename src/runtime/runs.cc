@@ -46,6 +46,12 @@ Runs::Runs(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clo
       instance_(instance),
       retention_(retention),
       children_(loop) {
+  set_workflows(workflows);
+  journal_.add_source([this](store::Batch& batch) { append_rows(batch); });
+}
+
+void Runs::set_workflows(const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows) {
+  workflows_.clear();
   for (const auto& workflow : workflows) {
     Known known{.workflow = workflow, .inputs = nullptr};
     if (!workflow->inputs.is_null()) {
@@ -55,7 +61,6 @@ Runs::Runs(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clo
     }
     workflows_.emplace(workflow->name, std::move(known));
   }
-  journal_.add_source([this](store::Batch& batch) { append_rows(batch); });
 }
 
 Status Runs::load() {

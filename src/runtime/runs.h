@@ -56,6 +56,9 @@ class Runs final {
   // Ends it within about a second; the run's end is told like any other.
   void cancel(const std::string& run);
 
+  void set_retention(config::Retention retention) { retention_ = retention; }
+  // The workflows that can be started from now on. Runs at work go on with theirs.
+  void set_workflows(const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows);
   // Drops ended runs past the retention, oldest first.
   void enforce_retention();
 
@@ -100,7 +103,7 @@ class Runs final {
   const Clock& clock_;
   Tasks& tasks_;
   Instance& instance_;
-  const config::Retention retention_;
+  config::Retention retention_;
   std::map<std::string, Known> workflows_;
   std::unordered_map<std::string, Run> live_;
   std::unordered_map<std::string, Ended> ended_;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "access/device_codes.h"
@@ -29,6 +30,8 @@ class SignIn final {
 
   // Reads the sessions of earlier lives. Errors: kUnavailable.
   [[nodiscard]] Status load();
+  // Who else has a name, for approvals.
+  void set_rules(std::vector<config::PrincipalRule> rules) { rules_ = std::move(rules); }
   void on_ended(std::function<void()> ended) { on_ended_ = std::move(ended); }
 
   [[nodiscard]] bool enabled() const { return config_.enabled; }
@@ -64,7 +67,7 @@ class SignIn final {
   const Clock& clock_;
   access::Sessions& sessions_;
   const config::DeviceGrant config_;
-  const std::vector<config::PrincipalRule> rules_;
+  std::vector<config::PrincipalRule> rules_;
   const bool persist_;
   access::DeviceCodes codes_;
   net::Timer expiring_;

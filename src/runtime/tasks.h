@@ -78,6 +78,7 @@ class Tasks final {
   // message is durable, which being told acknowledges. A listener that is gone is dropped.
   void listen(const std::string& id, std::weak_ptr<TaskListener> listener, bool annotations);
 
+  void set_retention(config::Retention retention) { retention_ = retention; }
   // Drops terminal tasks past the retention, oldest first.
   void enforce_retention();
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -105,7 +106,7 @@ class Tasks final {
   Journal& journal_;
   feed::Feed& feed_;
   const Clock& clock_;
-  const config::Retention retention_;
+  config::Retention retention_;
   std::unordered_map<std::string, Entry> entries_;
   std::set<std::pair<std::int64_t, std::string>> ended_;  // terminal ones by status time: what retention drops first
   std::set<std::string> dirty_;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -37,6 +38,9 @@ class Turns final {
   Turns(net::Loop& loop, feed::Feed& feed, const Clock& clock, Tasks& tasks, Conversations& conversations, Runs& runs,
         Instance& instance, llm::ScriptedModel model);
   ~Turns();
+
+  // Turns at work go on with the answer that they have.
+  void set_model(llm::ScriptedModel model) { model_ = std::move(model); }
 
   [[nodiscard]] Turn begin(Conversation& conversation, const Json& message);
   // Works on the task until it is settled. A direct turn's message is the task's last word.
@@ -84,7 +88,7 @@ class Turns final {
   Conversations& conversations_;
   Runs& runs_;
   Instance& instance_;
-  const llm::ScriptedModel model_;
+  llm::ScriptedModel model_;
   std::unordered_map<std::string, std::shared_ptr<Live>> live_;  // by activity
   std::unordered_map<std::string, std::string> by_task_;         // task -> activity
 };

@@ -77,8 +77,11 @@ std::uint64_t announced_bytes(const http::Request& header) {
   return bytes;
 }
 
-std::unexpected<Error> signed_out() {
-  return access::invalid_token("you are signed out: the session ended meanwhile; sign in again with 'agentd login'");
+std::unexpected<Error> no_longer(const access::Caller& caller) {
+  return access::invalid_token(
+      caller.has_session()
+          ? "you are signed out: the session ended meanwhile; sign in again with 'agentd login'"
+          : "the rules of this daemon changed meanwhile: what you showed lets you in no more as who you were");
 }
 
 }  // namespace
@@ -153,7 +156,7 @@ bool Gateway::is_rpc(const std::string& path) const {
 std::optional<http::Response> Gateway::check_header(const http::Request& header) {
   access::Presented from = presented(header);
   const bool reads = header.method == "GET" || header.method == "HEAD";
-  const bool page = parts_.pages.has(header.path);
+  const bool page = parts_.pages.get()->has(header.path);
   if (page && reads) from.origin.reset();  // for everybody, foreign pages too
   if (!parts_.access.from_here(from)) return http::Response{.status = 403, .headers = {{"Vary", "Origin"}}, .body = {}};
   // From here on an origin is one that may read what it is told.
@@ -195,7 +198,8 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
 void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   const http::Request& request = exchange->request();
   const bool preflight = is_preflight(request);
-  if (!preflight && parts_.pages.has(request.path)) return exchange->respond(parts_.pages.get(request));
+  const auto pages = parts_.pages.get();
+  if (!preflight && pages->has(request.path)) return exchange->respond(pages->get(request));
   if (request.header("Origin")) exchange = readable_by_origin(std::move(exchange));
   if (preflight) return exchange->respond(preflight_response());
   if (parts_.oauth.has(request.path)) {
@@ -272,8 +276,8 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
 }
 
 void Gateway::answer(const Rpc& rpc, const Result<Json>& result) {
-  // What a session asked for is not told to whoever holds its token after it has ended.
-  http::Response response = rpc.call.caller.is_revoked() ? error_response(rpc.id, signed_out().error())
+  // What a caller asked for is not told to whoever it is who holds the credential after it was revoked.
+  http::Response response = rpc.call.caller.is_revoked() ? error_response(rpc.id, no_longer(rpc.call.caller).error())
                             : result                     ? result_response(rpc.id, *result)
                                                          : error_response(rpc.id, result.error());
   if (!rpc.echo.empty()) response.headers.emplace_back("A2A-Extensions", rpc.echo);
@@ -328,8 +332,8 @@ void Gateway::on_core(Rpc rpc, std::move_only_function<void(const runtime::Call&
   const Ticket ticket = park(std::move(rpc));
   parts_.core.post(
       [call = std::move(call), params = std::move(params), reply = reply_to(ticket), work = std::move(work)]() mutable {
-        // What a session asked for before it ended, and was not done by then, is not done.
-        if (call.caller.is_revoked()) return reply(signed_out());
+        // What was asked for before the caller was revoked, and was not done by then, is not done.
+        if (call.caller.is_revoked()) return reply(no_longer(call.caller));
         work(call, params, std::move(reply));
       });
 }
@@ -352,7 +356,7 @@ void Gateway::on_core_streaming(
       });
   parts_.core.post([call = std::move(call), params = std::move(params), reply = reply_to(ticket), stream,
                     work = std::move(work)]() mutable {
-    if (call.caller.is_revoked()) return reply(signed_out());
+    if (call.caller.is_revoked()) return reply(no_longer(call.caller));
     work(call, params, {.reply = std::move(reply), .stream = std::move(stream)});
   });
 }
@@ -437,7 +441,7 @@ void Gateway::keep(const std::shared_ptr<TaskStream>& stream) {
   task_streams_.push_back(stream);
 }
 
-void Gateway::sessions_ended() {
+void Gateway::callers_revoked() {
   edge_.post([this, mailbox = mailbox_] {
     if (mailbox->open) end_revoked();
   });
@@ -453,7 +457,7 @@ void Gateway::end_revoked() {
     if (rpc.call.caller.is_revoked()) over.push_back(ticket);
   }
   for (const Ticket ticket : over) {
-    if (auto node = parked_.extract(ticket)) answer(node.mapped(), signed_out());
+    if (auto node = parked_.extract(ticket)) answer(node.mapped(), no_longer(node.mapped().call.caller));
   }
 }
 

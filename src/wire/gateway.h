@@ -4,7 +4,7 @@
 //   body: JSON, rate, envelope, A2A-Version, method, extensions      -> refused on the edge
 //   then the core thread, whose answer is posted back and written here
 //
-// Confined to its edge's thread, except feed_moved() and sessions_ended(), which any thread may call. A request that waits for the core is parked
+// Confined to its edge's thread, except feed_moved() and callers_revoked(), which any thread may call. A request that waits for the core is parked
 // here by number; the core never holds on to a connection.
 #pragma once
 
@@ -17,9 +17,10 @@
 #include <vector>
 
 #include "a2a/extensions.h"
-#include "access/access.h"
 #include "access/limits.h"
+#include "access/live_access.h"
 #include "base/clock.h"
+#include "base/current.h"
 #include "base/quota.h"
 #include "command/commands.h"
 #include "config/snapshot.h"
@@ -43,12 +44,12 @@ struct GatewayParts {
   runtime::Service& service;    // core thread
   command::Commands& commands;  // core thread
   const feed::Feed& feed;
-  const access::Access& access;
+  const access::LiveAccess& access;
   access::Limits& limits;  // of all edges
   const config::Snapshot& config;
   Quota& streams;  // of all edges, by principal
   const Clock& clock;
-  const Pages& pages;
+  const Current<Pages>& pages;
   OAuth& oauth;
   runtime::Journal& journal;  // core thread
   runtime::Audit& audit;      // core thread
@@ -70,8 +71,8 @@ class Gateway final : public http::Handler {
   // Answers every request that still waits for the core: it will not be answered in this life.
   void refuse_parked(const Error& error);
 
-  // Some sessions have ended: ends their streams, and answers those of their requests that wait.
-  void sessions_ended();
+  // Some callers are revoked: ends their streams, and answers those of their requests that wait.
+  void callers_revoked();
 
   // There are new events: wakes the streams of those who may see them, once however often it is called.
   void feed_moved();
@@ -120,7 +121,7 @@ class Gateway final : public http::Handler {
   http::Deadlines deadlines_;  // of the streams
   std::unordered_map<Ticket, Rpc> parked_;
   std::unordered_map<Ticket, std::shared_ptr<http::Exchange>> waiting_;  // for respond_from_core
-  std::vector<std::weak_ptr<TaskStream>> task_streams_;  // of sessions; those that are gone too, until it grows
+  std::vector<std::weak_ptr<TaskStream>> task_streams_;                  // those that are gone too, until it grows
   Ticket next_ticket_ = 1;
   // Shared with the work that feed_moved posts, which may run when the gateway has gone.
   struct Mailbox {
