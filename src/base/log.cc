@@ -7,13 +7,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
+#include <string>
+#include <utility>
 
+#include "base/mutex.h"
 #include "base/time_text.h"
 
 namespace agentd::log {
 namespace {
 
-// The only mutable global of the tree besides the logger itself. A reload may change it while others write.
+// The only mutable global of the tree besides the logger itself and what it keeps. A reload may change it while others write.
 std::atomic<bool> g_json = !::isatty(STDERR_FILENO);
 
 spdlog::logger& logger() {
@@ -36,17 +40,45 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::info;
 }
 
-std::string_view name(Level level) {
-  constexpr std::string_view kNames[] = {"debug", "info", "warn", "error"};
-  return kNames[static_cast<std::size_t>(level)];
+// What was written last.
+class Kept {
+ public:
+  void add(Level level, Json text) {
+    const MutexLock lock(mutex_);
+    lines_.push_back({.seq = ++newest_, .level = level, .text = std::move(text)});
+    if (lines_.size() > kMost) lines_.pop_front();
+  }
+
+  Recent after(std::uint64_t seq, std::size_t limit, Level level, std::string_view prefix) {
+    const MutexLock lock(mutex_);
+    Recent out{.lines = {}, .oldest = lines_.empty() ? 0 : lines_.front().seq, .newest = newest_};
+    for (const Line& line : lines_) {
+      if (out.lines.size() == limit) break;
+      const bool wanted =
+          line.seq > seq && line.level >= level && line.text["msg"].get_ref<const std::string&>().starts_with(prefix);
+      if (wanted) out.lines.push_back(line);
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 1'000;
+  Mutex mutex_;
+  std::deque<Line> lines_ AGENTD_GUARDED_BY(mutex_);
+  std::uint64_t newest_ AGENTD_GUARDED_BY(mutex_) = 0;
+};
+
+Kept& kept() {
+  static Kept instance;
+  return instance;
 }
 
-std::string json_line(Level level, std::string_view message, const Json& fields) {
+Json json_line(Level level, std::string_view message, const Json& fields) {
   using std::chrono::system_clock;
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(system_clock::now().time_since_epoch());
-  Json line = {{"ts", rfc3339(now.count())}, {"level", name(level)}, {"msg", message}};
+  Json line = {{"ts", rfc3339(now.count())}, {"level", to_string(level)}, {"msg", message}};
   line.update(fields);
-  return dump_json(line);
+  return line;
 }
 
 std::string text_line(std::string_view message, const Json& fields) {
@@ -59,6 +91,15 @@ std::string text_line(std::string_view message, const Json& fields) {
 
 }  // namespace
 
+std::string_view to_string(Level level) {
+  constexpr std::string_view kNames[] = {"debug", "info", "warn", "error"};
+  return kNames[static_cast<std::size_t>(level)];
+}
+
+Recent recent(std::uint64_t after, std::size_t limit, Level level, std::string_view prefix) {
+  return kept().after(after, limit, level, prefix);
+}
+
 void configure(Level level, Format format) {
   const bool json = format == Format::kJson || (format == Format::kAuto && ::isatty(STDERR_FILENO) == 0);
   g_json = json;
@@ -68,7 +109,9 @@ void configure(Level level, Format format) {
 
 void write(Level level, std::string_view message, const Json& fields) {
   if (!logger().should_log(to_spdlog(level))) return;
-  logger().log(to_spdlog(level), "{}", g_json ? json_line(level, message, fields) : text_line(message, fields));
+  Json line = json_line(level, message, fields);
+  logger().log(to_spdlog(level), "{}", g_json ? dump_json(line) : text_line(message, fields));
+  kept().add(level, std::move(line));
 }
 
 }  // namespace agentd::log

@@ -9,11 +9,15 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "command/reads.h"
+#include "command/status_document.h"
 
 namespace agentd::command {
 namespace {
 
 constexpr char kDataKey[] = "agentd";
+constexpr const char* kDefaultReason = "operator request";
+const feed::Viewer kEverything{.is_operator = true, .principal = "operator"};
 
 std::string command_uri() { return std::string(a2a::uri(a2a::Extension::kCommand)); }
 
@@ -54,10 +58,23 @@ Error of_args(Error error, const OpRow& row) {
   return error;
 }
 
+std::string_view whose(Reach reach) {
+  switch (reach) {
+    case Reach::kAny: return "everybody";
+    case Reach::kUserAndAgent: return "users and agents";
+    case Reach::kUser: return "users, and for whom a grant names it";
+    case Reach::kGrant: return "operators, and for whom a grant names it";
+    case Reach::kOperator: return "operators";
+  }
+  return "operators";
+}
+
 // kPermissionDenied, unless the caller may run it.
 Status check_reach(const access::Caller& caller, const Command& command) {
   const std::string op(command.row->name);
-  Error error{.code = Code::kPermissionDenied, .message = op + " is for operators", .metadata = {{"op", op}}};
+  Error error{.code = Code::kPermissionDenied,
+              .message = fmt::format("{} is for {}", op, whose(command.row->reach)),
+              .metadata = {{"op", op}}};
   if (!may_run(caller, *command.row)) return std::unexpected(std::move(error));
   if (command.row->op != Op::kWorkflowRun) return {};
   const auto& workflow = command.args["workflow"].get_ref<const std::string&>();
@@ -66,11 +83,34 @@ Status check_reach(const access::Caller& caller, const Command& command) {
   return std::unexpected(std::move(error));
 }
 
+std::unexpected<Error> no_such(std::string_view what) {
+  return fail(Code::kTaskNotFound, fmt::format("there is no such {}, or it is not yours", what));
+}
+
+void reply_document(const runtime::Sending& sending, Result<Json> document, runtime::Delivery delivery) {
+  if (!document) return delivery.reply(std::unexpected(std::move(document.error())));
+  Json message = {{"messageId", random_uuid()},
+                  {"contextId", sending.message.value("contextId", "ctx-" + random_hex(16))},
+                  {"role", "ROLE_AGENT"},
+                  {"parts", Json::array({Json{{"data", *std::move(document)}, {"mediaType", "application/json"}}})},
+                  {"extensions", Json::array({command_uri()})}};
+  runtime::deliver_message(std::move(message), delivery);
+}
+
+// Ends a run that the caller may see.
+Status cancel(runtime::Runs& runs, const feed::Viewer& viewer, const std::string& run) {
+  if (runs.working(viewer, run) == nullptr) {
+    const auto ended = runs.find(viewer, run, false);
+    if (!ended) return std::unexpected(ended.error());
+    return fail(Code::kTaskNotCancelable, "the run has ended already");
+  }
+  runs.cancel(run);
+  return {};
+}
+
 }  // namespace
 
-Commands::Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in,
-                   runtime::Settings& settings, std::function<Json(const feed::Viewer&)> status)
-    : service_(service), runs_(runs), sign_in_(sign_in), settings_(settings), status_(std::move(status)) {
+Commands::Commands(CommandParts parts) : parts_(std::move(parts)) {
   for (const OpRow& row : ops()) {
     auto compiled = schema::compile(Json::parse(row.args));
     AGENTD_CHECK(compiled.has_value(), "the schema of an op compiles");
@@ -113,7 +153,7 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
   const std::string op =
       agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
   const OpRow* row = find_op(op);
-  if (row == nullptr || (row->gate == Gate::kSignIn && !sign_in_.enabled())) {
+  if (row == nullptr || (row->gate == Gate::kSignIn && !parts_.sign_in.enabled())) {
     const std::string message = op.empty()
                                     ? "must be an object with the name of an op in 'op'"
                                     : fmt::format("{} is not an op of this daemon", quote_json(cut_text(op, 100)));
@@ -137,65 +177,146 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
 void Commands::send(const runtime::Call& call, const Json& params, runtime::Delivery delivery) {
   auto sending = runtime::read_sending(params);
   if (!sending) return delivery.reply(std::unexpected(sending.error()));
-  auto command = read(call, *sending);
-  if (!command) return delivery.reply(std::unexpected(command.error()));
-  if (!*command) return service_.send(call, std::move(*sending), std::move(delivery));
-  Command& it = **command;
-  const OpRow& row = *it.row;
-  if (const Status may = check_reach(call.caller, it); !may) {
-    return service_.refuse_op(call, std::string(row.name), target_of(it), may.error(), std::move(delivery));
+  auto read_command = read(call, *sending);
+  if (!read_command) return delivery.reply(std::unexpected(read_command.error()));
+  if (!*read_command) return parts_.service.send(call, std::move(*sending), std::move(delivery));
+  Command& command = **read_command;
+  const std::string op(command.row->name);
+  if (const Status may = check_reach(call.caller, command); !may) {
+    return parts_.service.refuse_op(call, op, target_of(command), may.error(), std::move(delivery));
+  }
+  if (command.row->gate == Gate::kIntrospection && !parts_.feed.introspection()) {
+    return delivery.reply(std::unexpected(Error{.code = Code::kIntrospectionDisabled,
+                                                .message = op + " needs introspection, which is off here "
+                                                                "(a2a.introspection.enabled)",
+                                                .metadata = {{"op", op}}}));
+  }
+  if (command.row->reply == ReplyKind::kMessage) {
+    auto document = read_document(call, *sending, command, delivery);
+    if (document) reply_document(*sending, *std::move(document), std::move(delivery));
+    return;
+  }
+  if (command.row->op == Op::kWorkflowRun) {
+    return run_workflow(call, std::move(*sending), std::move(command), std::move(delivery));
   }
   // Its effect is within the turn that makes the task, so that both are durable together.
-  const auto complete = [&](std::move_only_function<Result<runtime::Done>()> act) {
-    service_.complete(
-        call, std::move(*sending), std::string(row.name),
-        [&row, act = std::move(act)]() mutable {
-          auto result = act();
-          if (!result) result = std::unexpected(of_args(std::move(result.error()), row));
-          return result;
-        },
-        std::move(delivery));
-  };
-  switch (row.op) {
-    case Op::kStatus: return reply_document(*sending, status_(call.caller.viewer), std::move(delivery));
-    case Op::kConfig:
-      return reply_document(*sending, {{"config", config::effective(settings_.now())}}, std::move(delivery));
-    case Op::kAdminSet: return complete([&] { return settings_.set(it.args, it.field); });
-    case Op::kWorkflowRun: return run_workflow(call, std::move(*sending), std::move(it), std::move(delivery));
-    case Op::kDevicePending: return reply_document(*sending, sign_in_.pending(), std::move(delivery));
-    case Op::kDeviceApprove:
-      return complete([&] { return sign_in_.approve(it.args, call.caller.viewer.principal, it.field); });
-    case Op::kDeviceDeny: return complete([&] { return sign_in_.deny(it.args, it.field); });
-    case Op::kSessions: return reply_document(*sending, sign_in_.sessions(), std::move(delivery));
-    case Op::kSessionsRevoke: return complete([&] { return sign_in_.revoke(it.args); });
+  parts_.service.complete(
+      call, std::move(*sending), op,
+      [&] {
+        auto done = act(call, command);
+        if (!done) done = std::unexpected(of_args(std::move(done.error()), *command.row));
+        return done;
+      },
+      std::move(delivery));
+}
+
+std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, const runtime::Sending& sending,
+                                                    const Command& command, runtime::Delivery& delivery) {
+  const feed::Viewer& viewer = call.caller.viewer;
+  const Json& args = command.args;
+  switch (command.row->op) {
+    case Op::kStatus:
+      return status_document({.feed = parts_.feed,
+                              .instance = parts_.instance,
+                              .runs = parts_.runs,
+                              .conversations = parts_.conversations,
+                              .turns = parts_.turns,
+                              .with_seq = parts_.with_seq},
+                             call.caller);
+    case Op::kConfig: return Json{{"config", config::effective(parts_.settings.now())}};
+    case Op::kWorkflowStatus: return workflow_status(parts_.runs, viewer, args);
+    case Op::kRunGet: return run_document(parts_.runs, viewer, args);
+    case Op::kConversationGet:
+      read_conversation(parts_.journal, parts_.conversations, parts_.turns, viewer, args,
+                        [sending, delivery = std::move(delivery)](Result<Json> document) mutable {
+                          reply_document(sending, std::move(document), std::move(delivery));
+                        });
+      return std::nullopt;
+    case Op::kPlanGet: return no_such("plan");
+    case Op::kSubagentStatus:
+    case Op::kSubagentGet: return no_such("subagent");
+    case Op::kDebugEvents: return log_document(args);
+    case Op::kDevicePending: return parts_.sign_in.pending();
+    case Op::kSessions: return parts_.sign_in.sessions();
+    default: return fail(Code::kInternal, "this op reads nothing");
   }
+}
+
+Result<runtime::Done> Commands::act(const runtime::Call& call, const Command& command) {
+  const feed::Viewer& viewer = call.caller.viewer;
+  const Json& args = command.args;
+  switch (command.row->op) {
+    case Op::kWorkflowCancel:
+      if (const Status done = cancel(parts_.runs, viewer, args["run"]); !done) return std::unexpected(done.error());
+      return runtime::Done{.result = nullptr, .target = {{"run", args["run"]}}};
+    case Op::kAdminCancel:
+      if (const Status done = cancel(parts_.runs, viewer, args["run"]); !done) return std::unexpected(done.error());
+      return runtime::Done{.result = {{"ok", true}, {"cancelled", args["run"]}}, .target = {{"run", args["run"]}}};
+    case Op::kWorkflowSignal:
+      if (args.contains("run") && parts_.runs.working(viewer, args["run"]) == nullptr) return no_such("run");
+      return runtime::Done{.result = {{"signal", args["name"]}, {"delivered", 0}},
+                           .target = {{"signal", args["name"]}}};
+    case Op::kSubagentSend:
+    case Op::kSubagentKill: return no_such("subagent");
+    case Op::kAdminPause: return pause(args);
+    case Op::kAdminResume: return resume(args);
+    case Op::kAdminDrain: return drain(args);
+    case Op::kAdminSet: return parts_.settings.set(args, command.field);
+    case Op::kDeviceApprove: return parts_.sign_in.approve(args, viewer.principal, command.field);
+    case Op::kDeviceDeny: return parts_.sign_in.deny(args, command.field);
+    case Op::kSessionsRevoke: return parts_.sign_in.revoke(args);
+    default: return fail(Code::kInternal, "this op changes nothing");
+  }
+}
+
+Result<runtime::Done> Commands::pause(const Json& args) {
+  const std::string reason = args.value("reason", kDefaultReason);
+  if (!args.contains("run")) {
+    parts_.instance.pause(reason);
+    return runtime::Done{.result = {{"ok", true}, {"state", "paused"}, {"reason", reason}}, .target = Json::object()};
+  }
+  const std::string run = args["run"];
+  if (parts_.runs.working(kEverything, run) == nullptr) return no_such("run");
+  parts_.runs.pause(run);
+  return runtime::Done{.result = {{"ok", true}, {"paused", run}}, .target = {{"run", run}}};
+}
+
+Result<runtime::Done> Commands::resume(const Json& args) {
+  if (args.contains("run")) {
+    const std::string run = args["run"];
+    if (parts_.runs.working(kEverything, run) == nullptr) return no_such("run");
+    parts_.runs.unpause(run);
+    return runtime::Done{.result = {{"ok", true}, {"resumed", run}}, .target = {{"run", run}}};
+  }
+  if (parts_.instance.unpause()) {
+    parts_.runs.go_on();
+    parts_.turns.go_on();
+  }
+  return runtime::Done{.result = {{"ok", true}, {"state", "running"}}, .target = Json::object()};
+}
+
+Result<runtime::Done> Commands::drain(const Json& args) {
+  const std::string reason = args.value("reason", kDefaultReason);
+  parts_.drain(reason);
+  return runtime::Done{.result = {{"ok", true}, {"state", "draining"}, {"reason", reason}}, .target = Json::object()};
 }
 
 Json Commands::target_of(const Command& command) const {
   if (command.row->op != Op::kWorkflowRun) return nullptr;
   const Json& workflow = command.args["workflow"];
-  return runs_.workflows().contains(workflow) ? Json{{"workflow", workflow}} : Json();
+  return parts_.runs.workflows().contains(workflow) ? Json{{"workflow", workflow}} : Json();
 }
 
 void Commands::run_workflow(const runtime::Call& call, runtime::Sending sending, Command command,
                             runtime::Delivery delivery) {
   const std::string workflow = command.args["workflow"];
   Json inputs = command.args.value("inputs", Json::object());
-  if (const Status right = runs_.check(workflow, inputs, command.field); !right) {
-    return service_.refuse_op(call, std::string(command.row->name), target_of(command),
-                              of_args(right.error(), *command.row), std::move(delivery));
+  if (const Status right = parts_.runs.check(workflow, inputs, command.field); !right) {
+    return parts_.service.refuse_op(call, std::string(command.row->name), target_of(command),
+                                    of_args(right.error(), *command.row), std::move(delivery));
   }
-  service_.run_workflow(call, std::move(sending), std::string(command.row->name), workflow, std::move(inputs),
-                        std::move(delivery));
-}
-
-void Commands::reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery) {
-  Json message = {{"messageId", random_uuid()},
-                  {"contextId", sending.message.value("contextId", "ctx-" + random_hex(16))},
-                  {"role", "ROLE_AGENT"},
-                  {"parts", Json::array({Json{{"data", std::move(document)}, {"mediaType", "application/json"}}})},
-                  {"extensions", Json::array({command_uri()})}};
-  runtime::deliver_message(std::move(message), delivery);
+  parts_.service.run_workflow(call, std::move(sending), std::string(command.row->name), workflow, std::move(inputs),
+                              std::move(delivery));
 }
 
 }  // namespace agentd::command

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "command/ops.h"
@@ -22,11 +23,24 @@ struct Command {
   std::string field;  // "message.parts[0].data.agentd"
 };
 
+// What ops read and change; all of it outlives the commands.
+struct CommandParts {
+  runtime::Service& service;
+  runtime::Journal& journal;
+  feed::Feed& feed;
+  runtime::Instance& instance;
+  runtime::Runs& runs;
+  runtime::Conversations& conversations;
+  runtime::Turns& turns;
+  runtime::SignIn& sign_in;
+  runtime::Settings& settings;
+  bool with_seq = true;                                // the events extension is on
+  std::function<void(const std::string&)> drain = {};  // once what was answered before it has been sent
+};
+
 class Commands final {
  public:
-  // `status` builds the document for one viewer.
-  Commands(runtime::Service& service, runtime::Runs& runs, runtime::SignIn& sign_in, runtime::Settings& settings,
-           std::function<Json(const feed::Viewer&)> status);
+  explicit Commands(CommandParts parts);
 
   // SendMessage and SendStreamingMessage.
   void send(const runtime::Call& call, const Json& params, runtime::Delivery delivery);
@@ -38,13 +52,16 @@ class Commands final {
   // To what it would be done, as far as that is there.
   [[nodiscard]] Json target_of(const Command& command) const;
   void run_workflow(const runtime::Call& call, runtime::Sending sending, Command command, runtime::Delivery delivery);
-  void reply_document(const runtime::Sending& sending, Json document, runtime::Delivery delivery);
+  // What a reading op answers with; nothing when `command` is none, or answers later.
+  [[nodiscard]] std::optional<Result<Json>> read_document(const runtime::Call& call, const runtime::Sending& sending,
+                                                          const Command& command, runtime::Delivery& delivery);
+  // What an op that works does.
+  [[nodiscard]] Result<runtime::Done> act(const runtime::Call& call, const Command& command);
+  [[nodiscard]] Result<runtime::Done> pause(const Json& args);
+  [[nodiscard]] Result<runtime::Done> resume(const Json& args);
+  [[nodiscard]] Result<runtime::Done> drain(const Json& args);
 
-  runtime::Service& service_;
-  runtime::Runs& runs_;
-  runtime::SignIn& sign_in_;
-  runtime::Settings& settings_;
-  const std::function<Json(const feed::Viewer&)> status_;
+  const CommandParts parts_;
   std::map<Op, schema::Validator> args_;
 };
 

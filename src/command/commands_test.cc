@@ -18,14 +18,16 @@ class CommandsTest : public runtime::CoreTest {
   CommandsTest() {
     runtime::Life& life = begin({.workflows = {"name: w\ninputs: {type: object, properties: {n: {type: integer}}}\n"
                                                "steps: {a: {finish: {output: \"${{ .inputs.n }}\"}}}\n"}});
-    commands_.emplace(life.service, life.runs, life.sign_in, life.settings, [&life](const feed::Viewer& viewer) {
-      return status_document({.feed = life.feed,
-                              .instance = life.instance,
-                              .runs = life.runs,
-                              .conversations = life.conversations,
-                              .turns = life.turns},
-                             viewer);
-    });
+    commands_.emplace(CommandParts{.service = life.service,
+                                   .journal = life.journal,
+                                   .feed = life.feed,
+                                   .instance = life.instance,
+                                   .runs = life.runs,
+                                   .conversations = life.conversations,
+                                   .turns = life.turns,
+                                   .sign_in = life.sign_in,
+                                   .settings = life.settings,
+                                   .drain = [this](const std::string& reason) { drained_ = reason; }});
   }
 
   static std::string uri() { return std::string(a2a::uri(a2a::Extension::kCommand)); }
@@ -56,6 +58,7 @@ class CommandsTest : public runtime::CoreTest {
     return answer->has_value() && !(**answer) ? (**answer).error() : Error{};
   }
 
+  std::string drained_;  // why
   std::optional<Commands> commands_;
 };
 

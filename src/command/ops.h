@@ -15,6 +15,21 @@ enum class Op : std::uint8_t {
   kStatus,
   kConfig,
   kWorkflowRun,
+  kWorkflowStatus,
+  kWorkflowCancel,
+  kWorkflowSignal,
+  kSubagentSend,
+  kSubagentKill,
+  kSubagentStatus,
+  kPlanGet,
+  kConversationGet,
+  kRunGet,
+  kSubagentGet,
+  kDebugEvents,
+  kAdminDrain,
+  kAdminPause,
+  kAdminResume,
+  kAdminCancel,
   kAdminSet,
   kDevicePending,
   kDeviceApprove,
@@ -23,9 +38,13 @@ enum class Op : std::uint8_t {
   kSessionsRevoke,
 };
 enum class ReplyKind : std::uint8_t { kMessage, kTask };
-// Whose op it is, beside those to whom it is granted. The operator's are nobody else's, whatever is granted.
-enum class Reach : std::uint8_t { kAny, kUserAndAgent, kOperator };
-enum class Gate : std::uint8_t { kNone, kSignIn };  // without sign-in the op is not there
+// Whose op it is, beside operators and those to whom it is granted. The operator's are nobody else's, whatever is granted.
+enum class Reach : std::uint8_t { kAny, kUserAndAgent, kUser, kGrant, kOperator };
+// What is off may take an op away: without sign-in it is not there, without introspection it is refused.
+enum class Gate : std::uint8_t { kNone, kSignIn, kIntrospection };
+struct Gates {
+  bool sign_in = false, introspection = false;
+};
 
 struct OpRow {
   Op op;
@@ -46,7 +65,7 @@ struct OpRow {
 
 // [{op, reply}], for the card: all of them, and those that one caller may run here.
 [[nodiscard]] Json ops_json();
-[[nodiscard]] Json ops_json(const access::Caller& caller, bool sign_in);
+[[nodiscard]] Json ops_json(const access::Caller& caller, Gates open);
 // JSON Schema (draft 2020-12): root = the data of a command part; $defs/envelopes/$defs/<op>; $defs/ops/<op>.
 [[nodiscard]] Json command_bundle();
 

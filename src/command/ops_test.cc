@@ -35,12 +35,37 @@ TEST(Ops, TheCardNamesEveryOpAndItsReply) {
   EXPECT_EQ(ops_json().size(), ops().size());
   EXPECT_EQ(ops_json().front(), (Json{{"op", "status"}, {"reply", "message"}}));
   const access::Caller boss{.viewer = {.is_operator = true, .principal = "operator"}, .role = config::Role::kOperator};
-  EXPECT_EQ(ops_json(boss, true), ops_json());
-  for (const Json& row : ops_json(boss, false)) EXPECT_FALSE(row["op"].get<std::string>().starts_with("auth.")) << row;
-  for (const Json& row : ops_json({}, true)) {
-    const OpRow* op = find_op(row["op"].get<std::string>());
-    EXPECT_NE(op->reach, Reach::kOperator) << op->name;
+  EXPECT_EQ(ops_json(boss, {.sign_in = true, .introspection = true}), ops_json());
+  for (const Json& row : ops_json(boss, {})) {
+    EXPECT_EQ(find_op(row["op"].get<std::string>())->gate, Gate::kNone) << row;
   }
+}
+
+// command.md section 3, the column "who".
+TEST(Ops, WhoMayRunWhat) {
+  const auto named = [](config::Role role, std::vector<std::string> grants = {}) {
+    return access::Caller{.viewer = {.is_operator = role == config::Role::kOperator, .principal = "p"},
+                          .role = role,
+                          .grants = std::make_shared<const std::vector<std::string>>(std::move(grants))};
+  };
+  const auto may = [](const access::Caller& caller) {
+    std::string out;
+    for (const OpRow& row : ops()) {
+      if (may_run(caller, row)) out += std::string(row.name) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(may(named(config::Role::kAgent)), "status workflow.run workflow.status ");
+  EXPECT_EQ(may(named(config::Role::kUser)),
+            "status workflow.run workflow.status workflow.cancel subagent.send subagent.status plan.get "
+            "conversation.get run.get subagent.get ");
+  EXPECT_EQ(may(named(config::Role::kAgent, {"workflow.*", "plan.get"})),
+            "status workflow.run workflow.status workflow.cancel workflow.signal plan.get ");
+  // No grant reaches what is the operator's.
+  EXPECT_EQ(may(named(config::Role::kUser, {"*"})),
+            "status workflow.run workflow.status workflow.cancel workflow.signal subagent.send subagent.kill "
+            "subagent.status plan.get conversation.get run.get subagent.get ");
+  for (const OpRow& row : ops()) EXPECT_TRUE(may_run(named(config::Role::kOperator), row)) << row.name;
 }
 
 TEST(Ops, TheBundleHoldsACommandToItsEnvelope) {

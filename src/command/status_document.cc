@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::size_t kNewest = 500;
 
-Json workflows_json(const runtime::Runs& runs, bool whole) {
+Json workflows_json(const runtime::Runs& runs, const access::Caller& caller) {
   Json out = Json::array();
   for (const auto& [name, known] : runs.workflows()) {
+    if (!access::may_run_workflow(caller, name)) continue;
     Json row = {{"name", name}};
-    if (whole) {
+    if (caller.viewer.is_operator) {
       row["hash"] = known.workflow->hash;
       row["armed"] = true;
       row["starts"] = Json::array({"command"});
@@ -40,13 +41,14 @@ void add_conversations(Json& out, const runtime::Conversations& conversations, c
 
 }  // namespace
 
-Json status_document(const StatusSources& sources, const feed::Viewer& viewer) {
+Json status_document(const StatusSources& sources, const access::Caller& caller) {
+  const feed::Viewer& viewer = caller.viewer;
   const feed::Status slim = sources.instance.payload();
   Json out = {{"instance", slim.instance}, {"uptime_ms", sources.instance.uptime_ms()},
-              {"draining", slim.draining}, {"paused", false},
+              {"draining", slim.draining}, {"paused", sources.instance.paused()},
               {"model", slim.model},       {"version", slim.version},
               {"skills", Json::array()},   {"skill_prefix", slim.skill_prefix},
-              {"values", slim.values},     {"workflows", workflows_json(sources.runs, viewer.is_operator)}};
+              {"values", slim.values},     {"workflows", workflows_json(sources.runs, caller)}};
   out["runs"] = Json::array();
   for (const runtime::RunFacts& facts : sources.runs.newest(viewer, kNewest)) {
     out["runs"].push_back(feed::to_json(runtime::payload(facts)));

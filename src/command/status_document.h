@@ -1,6 +1,7 @@
 // The document of the `status` op (command.md section 4), in exactly the feed's shapes. Core-confined; one pass.
 #pragma once
 
+#include "access/caller.h"
 #include "base/json.h"
 #include "feed/feed.h"
 #include "runtime/conversations.h"
@@ -19,6 +20,6 @@ struct StatusSources {
   bool with_seq = true;  // the events extension is on
 };
 
-[[nodiscard]] Json status_document(const StatusSources& sources, const feed::Viewer& viewer);
+[[nodiscard]] Json status_document(const StatusSources& sources, const access::Caller& caller);
 
 }  // namespace agentd::command

@@ -1,14 +1,15 @@
 #include "daemon/core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
-#include "command/status_document.h"
 
 namespace agentd::daemon {
 namespace {
 
 constexpr std::int64_t kDrainPollMs = 20;
+constexpr std::int64_t kOperatorPatienceMs = 600'000;
 constexpr std::int64_t kTidyMs = 60'000;
 constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 
@@ -26,16 +27,18 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
       service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_, audit_),
       sign_in_(loop, journal_, feed, clock, sessions, setup.config, audit_),
-      commands_(service_, runs_, sign_in_, settings_,
-                [this, &feed, with_seq = setup.config.a2a.events.enabled](const feed::Viewer& viewer) {
-                  return command::status_document({.feed = feed,
-                                                   .instance = instance_,
-                                                   .runs = runs_,
-                                                   .conversations = conversations_,
-                                                   .turns = turns_,
-                                                   .with_seq = with_seq},
-                                                  viewer);
-                }),
+      commands_({.service = service_,
+                 .journal = journal_,
+                 .feed = feed,
+                 .instance = instance_,
+                 .runs = runs_,
+                 .conversations = conversations_,
+                 .turns = turns_,
+                 .sign_in = sign_in_,
+                 .settings = settings_,
+                 .with_seq = setup.config.a2a.events.enabled,
+                 .drain = [this](const std::string& reason) { drain_when_told(reason); }}),
+      loop_(loop),
       clock_(clock),
       draining_(loop),
       tidying_(loop) {
@@ -81,20 +84,29 @@ void Core::tidy() {
   tidying_.arm(kTidyMs, [this] { tidy(); });
 }
 
-void Core::drain(const std::string& reason, std::int64_t patience_ms, std::function<void()> drained) {
-  if (drained_) {
-    give_up_ms_ = 0;
+void Core::drain(const std::string& reason, std::int64_t patience_ms) {
+  const std::int64_t give_up_ms = clock_.mono_ms() + patience_ms;
+  if (draining_.armed()) {
+    // Asked again: a signal hurries what an operator had begun, and a second one ends the waiting.
+    give_up_ms_ = std::exchange(hurried_, true) ? 0 : std::min(give_up_ms_, give_up_ms);
     return;
   }
-  drained_ = std::move(drained);
-  give_up_ms_ = clock_.mono_ms() + patience_ms;
+  if (instance_.draining()) return;
+  hurried_ = patience_ms < kOperatorPatienceMs;
+  give_up_ms_ = give_up_ms;
   instance_.drain(reason);
   log::info("draining", {{"reason", reason}, {"runs", runs_.live()}, {"turns", turns_.live()}});
   wait_for_work();
 }
 
+// The operator hears of it first, and then no more.
+void Core::drain_when_told(const std::string& reason) {
+  journal_.once_durable([this, reason] { loop_.post([this, reason] { drain(reason, kOperatorPatienceMs); }); });
+}
+
 void Core::wait_for_work() {
-  const std::size_t left = runs_.live() + turns_.live();
+  // What is held back by a pause would never end.
+  const std::size_t left = instance_.paused() ? runs_.children().size() : runs_.live() + turns_.live();
   if (left > 0 && clock_.mono_ms() < give_up_ms_) return draining_.arm(kDrainPollMs, [this] { wait_for_work(); });
   if (left > 0) log::warn("stopping with work unfinished; the next start goes on with it", {{"left", left}});
   drained_();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,8 +31,11 @@ class Core final {
   void start();
   // Works by this from now on; what is at work goes on as it began.
   void adopt(Setup setup, const std::vector<std::string>& paths);
-  // Takes no more work, lets what is at work end for `patience_ms`, then calls `drained`. Calling it again ends the waiting.
-  void drain(const std::string& reason, std::int64_t patience_ms, std::function<void()> drained);
+  // Called when it is drained, whoever asked for it.
+  void on_drained(std::function<void()> drained) { drained_ = std::move(drained); }
+  // Takes no more work, and lets what is at work end for `patience_ms`. Calling it again ends the waiting, but the first call
+  // after an operator's only shortens it.
+  void drain(const std::string& reason, std::int64_t patience_ms);
   // Stops what is still at work, to be resumed by the next life, and writes the last rows.
   void stop();
 
@@ -43,6 +47,7 @@ class Core final {
   [[nodiscard]] runtime::Audit& audit() { return audit_; }
 
  private:
+  void drain_when_told(const std::string& reason);
   void wait_for_work();
   void tidy();
 
@@ -57,10 +62,12 @@ class Core final {
   runtime::Service service_;
   runtime::SignIn sign_in_;
   command::Commands commands_;
+  net::Loop& loop_;
   const Clock& clock_;
   net::Timer draining_;
   net::Timer tidying_;
   std::int64_t give_up_ms_ = 0;
+  bool hurried_ = false;  // by a signal
   std::function<void()> drained_;
 };
 

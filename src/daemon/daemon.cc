@@ -191,6 +191,7 @@ class Life final {
         edges_.feed_moved();
       });
     });
+    core_.on_drained([this] { edges_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
     core_.sign_in().on_ended([this] { edges_.callers_revoked(); });
   }
 
@@ -230,15 +231,13 @@ class Life final {
     core_.adopt(std::move(next), paths);
   }
 
-  void drain(int number) {
-    core_.drain(number == SIGTERM ? "SIGTERM" : "SIGINT", kDrainPatienceMs,
-                [this] { edges_.shut_down(kCloseGraceMs, [this] { loop_.stop(); }); });
-  }
+  void drain(int number) { core_.drain(number == SIGTERM ? "SIGTERM" : "SIGINT", kDrainPatienceMs); }
 
   [[nodiscard]] Json extended_card(const access::Caller& caller) const {
     a2a::CallerFacts seen{.ring = config_.a2a.events.ring,
                           .kinds = {},
-                          .ops = command::ops_json(caller, config_.a2a.device_grant.enabled)};
+                          .ops = command::ops_json(caller, {.sign_in = config_.a2a.device_grant.enabled,
+                                                            .introspection = feed_.introspection()})};
     for (const std::string_view kind : feed::kinds_for(caller.viewer, feed_.introspection()).names()) {
       seen.kinds.emplace_back(kind);
     }

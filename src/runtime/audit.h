@@ -18,7 +18,7 @@
 
 namespace agentd::runtime {
 
-// What an op did: the result its task ends with, and to what it was done, for its record.
+// What an op did: the result its task ends with (null: without one), and to what it was done, for its record.
 struct Done {
   Json result;
   Json target;

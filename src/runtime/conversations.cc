@@ -91,6 +91,11 @@ void Conversations::add(Conversation& conversation, const Json& message, bool tu
   feed_.push(feed::Visibility::owner(conversation.principal), payload(conversation));
 }
 
+const Conversation* Conversations::find(const std::string& principal, const std::string& context) const {
+  const auto at = by_context_.find({principal, context});
+  return at == by_context_.end() ? nullptr : &by_id_.at(at->second);
+}
+
 feed::Conversation Conversations::payload(const Conversation& c) {
   return {.id = c.id,
           .context_id = c.context,

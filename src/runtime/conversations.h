@@ -40,6 +40,8 @@ class Conversations final {
   // Drops conversations past the retention, those that were quiet for longest first.
   void enforce_retention();
 
+  // Null when there is none.
+  [[nodiscard]] const Conversation* find(const std::string& principal, const std::string& context) const;
   [[nodiscard]] static feed::Conversation payload(const Conversation& conversation);
   [[nodiscard]] const std::unordered_map<std::string, Conversation>& all() const { return by_id_; }
 

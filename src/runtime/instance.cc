@@ -35,6 +35,18 @@ void Instance::drain(const std::string& reason) {
   changed();
 }
 
+bool Instance::pause(const std::string& reason) {
+  if (std::exchange(paused_, true)) return false;
+  feed_.push(feed::Visibility::all(), feed::Paused{reason});
+  return true;
+}
+
+bool Instance::unpause() {
+  if (!std::exchange(paused_, false)) return false;
+  feed_.push(feed::Visibility::all(), feed::Resumed{});
+  return true;
+}
+
 void Instance::changed() {
   if (later_.armed()) return;
   const std::int64_t wait = pushed_ms_ + kPushEveryMs - clock_.mono_ms();

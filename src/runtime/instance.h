@@ -1,4 +1,4 @@
-// Instance: the slim view of the daemon as a whole (`status` on the feed), its counters, and whether it is draining.
+// Instance: the slim view of the daemon as a whole (`status` on the feed), its counters, and whether it is draining or paused.
 //
 // A change is pushed at once, then at most four times a second; the last state is always sent.
 // Confined to the core thread.
@@ -32,9 +32,13 @@ class Instance final {
   void rename(std::string name, std::string model);
   // Draining begins once; later calls do nothing.
   void drain(const std::string& reason);
+  // Whether new steps and rounds are held back. False when that changes nothing.
+  bool pause(const std::string& reason);
+  bool unpause();
   void changed();
 
   [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] bool paused() const { return paused_; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t uptime_ms() const { return clock_.mono_ms() - started_ms_; }
@@ -50,6 +54,7 @@ class Instance final {
   const std::int64_t started_ms_;
   Counters counters_;
   bool draining_ = false;
+  bool paused_ = false;
   std::int64_t pushed_ms_;
   net::Timer later_;
 };

@@ -45,6 +45,22 @@ void Journal::once_durable(std::move_only_function<void()> then) {
   });
 }
 
+void Journal::read(std::move_only_function<void(const store::Store&)> read, std::move_only_function<void()> then) {
+  struct Task {
+    std::move_only_function<void(const store::Store&)> read;
+    std::move_only_function<void()> then;
+  };
+  auto task = std::make_shared<Task>(std::move(read), std::move(then));
+  when_durable([this, task](const Status&) {
+    store_.commit({}, [&store = store_, &loop = loop_, alive = alive_, task](const Status&) {
+      task->read(store);
+      loop.post([alive, task] {
+        if (*alive) task->then();
+      });
+    });
+  });
+}
+
 void Journal::schedule() {
   due_ = true;
   if (under_way_ || retry_.armed() || std::exchange(posted_, true)) return;

@@ -38,6 +38,10 @@ class Journal final {
   // The same, however often the store refuses before.
   void once_durable(std::move_only_function<void()> then);
 
+  // Runs `read` on the store's thread, after all that was touched up to now, and then `then` on the core's: for reads that take
+  // long. While the store refuses writes, what it holds is read.
+  void read(std::move_only_function<void(const store::Store&)> read, std::move_only_function<void()> then);
+
   // Calls `changed` when the store begins or ceases to refuse writes.
   void on_refusing(std::function<void()> changed) { on_refusing_ = std::move(changed); }
   [[nodiscard]] bool refusing() const { return refusing_; }

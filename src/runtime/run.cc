@@ -43,7 +43,8 @@ store::RunRow to_row(const RunFacts& facts) {
                      {"start", facts.start},       {"task", facts.task},
                      {"inputs", facts.inputs},     {"finished", facts.finished_ms ? Json(*facts.finished_ms) : Json()},
                      {"output", facts.output},     {"error", facts.error},
-                     {"steps", facts.steps},       {"cancelled", facts.cancelled}};
+                     {"steps", facts.steps},       {"cancelled", facts.cancelled},
+                     {"paused", facts.paused}};
   return {.id = facts.id,
           .principal = facts.principal,
           .status = std::string(workflow::to_string(facts.status)),
@@ -68,7 +69,8 @@ Result<RunFacts> facts_from_row(const store::RunRow& row) {
                    .output = body.at("output"),
                    .error = body.at("error"),
                    .steps = body.at("steps"),
-                   .cancelled = body.at("cancelled")};
+                   .cancelled = body.at("cancelled"),
+                   .paused = body.value("paused", false)};
     if (!body.at("finished").is_null()) facts.finished_ms = body.at("finished").get<std::int64_t>();
     return facts;
   } catch (const std::exception& error) {

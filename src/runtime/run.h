@@ -26,6 +26,7 @@ struct RunFacts {
   std::string error;
   std::map<std::string, std::uint64_t> steps;  // status -> count
   bool cancelled = false;                      // asked for, and durable before it has come about
+  bool paused = false;                         // no step of it starts
 };
 
 struct Run {

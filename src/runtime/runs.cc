@@ -100,11 +100,7 @@ Status Runs::load() {
   return {};
 }
 
-void Runs::resume() {
-  std::vector<std::string> ids;
-  for (const auto& [id, run] : live_) ids.push_back(id);
-  for (const std::string& id : ids) advance(id);
-}
+void Runs::resume() { go_on(); }
 
 void Runs::stop() {
   stopping_ = true;
@@ -173,6 +169,22 @@ void Runs::cancel(const std::string& id) {
   advance(id);
 }
 
+void Runs::pause(const std::string& id) { set_paused(id, true); }
+
+void Runs::unpause(const std::string& id) { set_paused(id, false); }
+
+void Runs::set_paused(const std::string& id, bool paused) {
+  const auto at = live_.find(id);
+  if (at == live_.end() || std::exchange(at->second.facts.paused, paused) == paused) return;
+  advance(id);
+}
+
+void Runs::go_on() {
+  std::vector<std::string> ids;
+  for (const auto& [id, run] : live_) ids.push_back(id);
+  for (const std::string& id : ids) advance(id);
+}
+
 void Runs::advance(const std::string& id) {
   const auto at = live_.find(id);
   if (at == live_.end()) return;
@@ -184,11 +196,13 @@ void Runs::advance(const std::string& id) {
   }
   // Ends that are not yet durable have not been told, so nothing may follow from them; the last of them comes here again.
   if (!run.settling.empty()) return;
-  const std::vector<std::string> ready = run.plan->ready();
+  std::vector<std::string> ready = run.plan->ready();
   for (const std::string& step : run.plan->take_settled()) run.dirty.insert(step);
+  if (run.facts.paused || instance_.paused()) ready.clear();
   for (const std::string& step : ready) run.plan->start(step, clock_.wall_ms());
   run.facts.status = run.plan->status();
   if (workflow::is_terminal(run.facts.status)) return finish(id);
+  if (run.facts.paused) run.facts.status = RunStatus::kPaused;
   changed(run);
   for (const std::string& step : ready) start_step(run, step);
 }
@@ -383,6 +397,40 @@ std::vector<RunFacts> Runs::newest(const feed::Viewer& viewer, std::size_t limit
     if (auto facts = facts_from_row(**row)) out.push_back(std::move(*facts));
   }
   if (out.size() > limit) out.resize(limit);
+  return out;
+}
+
+const Run* Runs::working(const feed::Viewer& viewer, const std::string& id) const {
+  const auto at = live_.find(id);
+  return at != live_.end() && feed::may_see(viewer, visibility(at->second.facts)) ? &at->second : nullptr;
+}
+
+Result<Runs::Whole> Runs::find(const feed::Viewer& viewer, const std::string& id, bool with_steps) const {
+  Whole out;
+  if (const Run* run = working(viewer, id)) {
+    out.facts = run->facts;
+    if (!run->plan) return out;
+    for (const StepSpec& step : run->plan->workflow().steps) out.steps[step.id] = run->plan->step_to_json(step.id);
+    return out;
+  }
+  const auto ended = ended_.find(id);
+  if (ended == ended_.end() || !feed::may_see(viewer, feed::Visibility::owner(ended->second.principal))) {
+    return fail(Code::kTaskNotFound, "there is no such run, or it is not yours");
+  }
+  if (ended->second.unwritten) {
+    out.facts = *ended->second.unwritten;
+  } else {
+    const auto row = journal_.store().run(id);
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return fail(Code::kTaskNotFound, "there is no such run, or it is not yours");
+    auto facts = facts_from_row(**row);
+    if (!facts) return std::unexpected(facts.error());
+    out.facts = *std::move(facts);
+  }
+  if (!with_steps) return out;
+  const auto rows = journal_.store().steps(id);
+  if (!rows) return std::unexpected(rows.error());
+  for (const store::StepRow& row : *rows) out.steps[row.step] = Json::parse(row.body, nullptr, false);
   return out;
 }
 

@@ -55,6 +55,11 @@ class Runs final {
   std::string start(StartRun request);
   // Ends it within about a second; the run's end is told like any other.
   void cancel(const std::string& run);
+  // Of a run at work: no step of it starts any more, until it is resumed; what has started goes on. Durable.
+  void pause(const std::string& run);
+  void unpause(const std::string& run);
+  // Goes on with what was held back while the instance was paused.
+  void go_on();
 
   void set_retention(config::Retention retention) { retention_ = retention; }
   // The workflows that can be started from now on. Runs at work go on with theirs.
@@ -63,6 +68,15 @@ class Runs final {
   void enforce_retention();
 
   [[nodiscard]] std::size_t live() const { return live_.size(); }
+  // The run, if it is at work and the viewer may see it.
+  [[nodiscard]] const Run* working(const feed::Viewer& viewer, const std::string& run) const;
+  // Its facts, at work or ended, if the viewer may see it. Errors: kTaskNotFound, the same for one that is somebody else's;
+  // kUnavailable when the store cannot be read. One that has ended is read there, with its steps {id: state}.
+  struct Whole {
+    RunFacts facts;
+    std::map<std::string, Json> steps;
+  };
+  [[nodiscard]] Result<Whole> find(const feed::Viewer& viewer, const std::string& run, bool with_steps) const;
   // The newest `limit` runs that the viewer may see, newest first.
   [[nodiscard]] std::vector<RunFacts> newest(const feed::Viewer& viewer, std::size_t limit) const;
   [[nodiscard]] std::size_t count(const feed::Viewer& viewer) const;
@@ -86,6 +100,7 @@ class Runs final {
   };
 
   void advance(const std::string& id);
+  void set_paused(const std::string& run, bool paused);
   void start_step(Run& run, const std::string& step);
   void spawn(const std::string& id, const std::string& step);
   void child_ended(process::ChildId child, bool json_output, const process::ChildResult& result);

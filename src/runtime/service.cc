@@ -199,7 +199,7 @@ void Service::complete(const Call& call, Sending sending, const std::string& op,
   const std::string id = task.id;
   done->target["task"] = id;
   audit_.done(&call.caller, op, std::move(done->target));
-  tasks_.put_artifact(task, result_artifact(task, std::move(done->result)));
+  if (!done->result.is_null()) tasks_.put_artifact(task, result_artifact(task, std::move(done->result)));
   tasks_.set_state(task, a2a::TaskState::kCompleted);
   deliver(call, sending, id, false, delivery);
 }

@@ -61,6 +61,7 @@ struct Turns::Live {
   std::vector<std::string> pieces;  // of the chunks being put
   std::size_t next_piece = 0;
   std::set<std::string> left_over;  // artifacts of the turn that a crash cut off: not added to, but replaced
+  bool held = false;                // by a pause, before its next action
   bool answered = false;            // the artifact "answer" is there
   std::deque<Json> queued;
   std::move_only_function<void(Json)> said;
@@ -155,8 +156,21 @@ void Turns::resume(Task& task) {
   go_on(live);
 }
 
+void Turns::go_on() {
+  std::vector<LivePtr> held;
+  for (const auto& [id, live] : live_) {
+    if (live->held) held.push_back(live);
+  }
+  for (const LivePtr& live : held) {
+    set_phase(*live, "thinking");
+    go_on(live);
+  }
+}
+
 // Performs actions until one takes time, or the turn has ended.
 void Turns::go_on(const LivePtr& live) {
+  live->held = instance_.paused();
+  if (live->held) return set_phase(*live, "waiting");
   while (live->next < live->turn.script.actions.size()) {
     if (!perform(live, live->turn.script.actions[live->next])) return;
     ++live->next;

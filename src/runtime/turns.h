@@ -53,6 +53,8 @@ class Turns final {
   void cancel(Task& task);
   // Goes on with what an earlier life left.
   void resume(Task& task);
+  // Goes on with what was held back while the instance was paused.
+  void go_on();
 
   [[nodiscard]] std::size_t live() const { return live_.size(); }
   [[nodiscard]] std::vector<std::pair<std::string, feed::Activity>> activities() const;  // with their owners
