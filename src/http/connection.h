@@ -47,7 +47,8 @@ struct Offer {
   std::size_t sealed_bytes = 0;  // of the pieces, that are in it
   std::size_t first_event = 0;   // of the edge's peeked
   std::size_t events = 0;
-  bool more = false;  // there is more than this
+  bool more = false;                                        // there is more than this
+  StreamSource::State source = StreamSource::State::kOpen;  // when it was asked for this
 };
 
 class Connection final : public std::enable_shared_from_this<Connection> {
@@ -62,6 +63,8 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void start();
   void turn_away();  // 503: over the cap
   void turn();       // goes on with what was put off to this turn of the loop; may add to the edge's offers
+  // Whether the offer may still be sent. If not, another turn will end the stream.
+  [[nodiscard]] bool stands(const Offer& offer);
   [[nodiscard]] std::span<iovec> seal(Offer& offer);  // what is to be sent for it
   void sent(const Offer& offer, std::int64_t taken);  // what the kernel took of that, as in Send
   void drain();                                       // closes as soon as nothing is due
@@ -71,7 +74,6 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void respond(const Response& response);
   void stream(const Response& head, std::shared_ptr<StreamSource> source, StreamLimits limits);
   void wake();
-  [[nodiscard]] bool streams() const { return state_ == State::kStreaming; }
 
  private:
   friend class Edge;

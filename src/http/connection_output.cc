@@ -202,8 +202,19 @@ bool Connection::offer() {
                           .bytes = gather.bytes(),
                           .first_event = first,
                           .events = edge_.peeked.size() - first,
-                          .more = more});
+                          .more = more,
+                          .source = state});
   return true;
+}
+
+bool Connection::stands(const Offer& offer) {
+  // What was closed since it offered has no socket any more, and a new one may have its number.
+  if (state_ != State::kStreaming) return false;
+  const auto now = stream_->source().state();
+  const bool over = now == StreamSource::State::kCut || now == StreamSource::State::kRevoked;
+  if (!over || now == offer.source) return true;
+  edge_.ready(*this);
+  return false;
 }
 
 // It waits for its reader, but not once its source has moved on without it, as a peek finds.

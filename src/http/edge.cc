@@ -80,8 +80,8 @@ void Edge::take_turns() {
 }
 
 void Edge::send_offers() {
-  // What was closed since it offered has no socket any more, and a new one may have its number.
-  std::erase_if(offers, [](const Offer& offer) { return !offer.connection->streams(); });
+  // While the others offered, another thread may have revoked one: it is asked last thing before the kernel is.
+  std::erase_if(offers, [](const Offer& offer) { return !offer.connection->stands(offer); });
   sends_.clear();
   for (Offer& offer : offers) {
     sends_.push_back({.fd = offer.connection->fd_.get(), .pieces = offer.connection->seal(offer)});

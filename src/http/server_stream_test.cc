@@ -6,6 +6,8 @@
 #include <deque>
 #include <future>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "http/server.h"
 #include "http/test_peers.h"
@@ -58,6 +60,7 @@ class Queue final : public StreamSource {
  public:
   bool peek(std::vector<StreamEvent>& out, std::size_t) override {
     ++peeks;
+    if (on_peek) on_peek();
     for (const auto& text : events) out.push_back({.owner = text, .pieces = {*text}});
     return false;
   }
@@ -72,6 +75,7 @@ class Queue final : public StreamSource {
   State state_now = State::kOpen;
   std::string comment;
   int peeks = 0;
+  std::function<void()> on_peek;
   std::promise<void> closed_promise;
 };
 
@@ -183,6 +187,49 @@ TEST(ServerStream, SendsTheLastWordOfARevokedSource) {
     streaming.wake();
   });
   EXPECT_EQ(client.read_chunk(), "goodbye");
+}
+
+// Two readers of `server`, whose streams offer something in the same turn of the loop; the second one's peek, as another
+// thread might, ends the first. What the reader of the first sees then.
+std::string seen_by_the_first_of_two(StreamSource::State end) {
+  std::vector<std::shared_ptr<Queue>> sources;
+  std::vector<std::function<void()>> wakes;
+  Queue* first = nullptr;
+  TestServer server;
+  server.on_request = [&](const std::shared_ptr<Exchange>& exchange) {
+    sources.push_back(std::make_shared<Queue>());
+    wakes.push_back(exchange->stream(kHead, sources.back(), {}));
+  };
+  TestClient one(server.port());
+  TestClient two(server.port());
+  for (TestClient* client : {&one, &two}) {
+    client->send(get("/"));
+    EXPECT_EQ(client->read_header().status, 200);
+  }
+  server.on_loop([&] {
+    for (const auto& source : sources) {
+      source->push("before the end");
+      source->on_peek = [&, &queue = *source] {
+        if (first == nullptr) {
+          first = &queue;
+        } else if (&queue != first && std::exchange(first->state_now, end) == StreamSource::State::kOpen) {
+          first->events.clear();
+          first->push("goodbye");
+        }
+      };
+    }
+    for (const auto& wake : wakes) wake();
+  });
+  const std::string chunks[] = {one.read_chunk(), two.read_chunk()};
+  bool was_one = false;
+  server.on_loop([&] { was_one = first == sources[0].get(); });
+  EXPECT_EQ(chunks[was_one ? 1 : 0], "before the end");
+  return chunks[was_one ? 0 : 1];
+}
+
+TEST(ServerStream, TakesBackWhatARevokedSourceOfferedInTheSameTurn) {
+  EXPECT_EQ(seen_by_the_first_of_two(StreamSource::State::kRevoked), "goodbye");
+  EXPECT_EQ(seen_by_the_first_of_two(StreamSource::State::kCut), "cut");
 }
 
 TEST(ServerStream, CutsARevokedSourceWhoseReaderIsInTheMiddleOfAnEvent) {
