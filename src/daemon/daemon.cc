@@ -215,7 +215,7 @@ class Life final {
     core_.stop();
     // Nothing is pushed any more. Should this fail, the next life merely begins further on.
     static_cast<void>(store_->commit_now({store::ReleaseSeq{feed_.window().newest}}));
-    log::info("stopped");
+    log::info("stopped", edges_.losses().to_json());
   }
 
  private:

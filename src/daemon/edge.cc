@@ -8,8 +8,9 @@
 
 namespace agentd::daemon {
 
-Edge::Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::ServerLimits limits)
-    : gateway_(loop_, std::move(parts)), server_(loop_, clock, gateway_, connections, limits) {}
+Edge::Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::Losses& losses,
+           http::ServerLimits limits)
+    : gateway_(loop_, std::move(parts)), server_(loop_, clock, gateway_, connections, losses, limits) {}
 
 Edge::~Edge() {
   loop_.stop();
@@ -44,7 +45,8 @@ void Edge::shut_down(std::int64_t grace_ms, std::function<void()> done) {
 }
 
 Edges::Edges(unsigned count, const Clock& clock, const wire::GatewayParts& parts, http::ServerLimits limits) {
-  for (unsigned i = 0; i < count; ++i) edges_.push_back(std::make_unique<Edge>(clock, parts, connections_, limits));
+  for (unsigned i = 0; i < count; ++i)
+    edges_.push_back(std::make_unique<Edge>(clock, parts, connections_, losses_, limits));
 }
 
 void Edges::start(std::vector<std::unique_ptr<net::Listener>> listeners) {

@@ -25,7 +25,8 @@ namespace agentd::daemon {
 
 class Edge final {
  public:
-  Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::ServerLimits limits);
+  Edge(const Clock& clock, wire::GatewayParts parts, Quota& connections, http::Losses& losses,
+       http::ServerLimits limits);
   ~Edge();
 
   void serve(std::unique_ptr<net::Listener> listener, net::Accepted accepted);  // before start()
@@ -54,9 +55,11 @@ class Edges final {
   void feed_moved();
   void callers_revoked();
   void shut_down(std::int64_t grace_ms, std::function<void()> done);  // `done` once, on some edge's thread
+  [[nodiscard]] const http::Losses& losses() const { return losses_; }
 
  private:
-  Quota connections_;     // outlives the edges
+  Quota connections_;  // outlives the edges, as the next one does
+  http::Losses losses_;
   std::size_t next_ = 0;  // to whom the next connection goes; of the first edge's thread
   std::vector<std::unique_ptr<Edge>> edges_;
 };

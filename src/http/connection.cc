@@ -16,6 +16,7 @@ constexpr std::size_t kPipelinedBytes = 64U << 10U;  // that may wait behind the
 constexpr int kRequestsPerTurn = 64;
 constexpr std::int64_t kLingerMs = 2'000;
 constexpr std::size_t kLingerBytes = 8U << 20U;
+constexpr std::string_view kTooSlow = "the request took too long to arrive";
 
 }  // namespace
 
@@ -70,7 +71,7 @@ void Connection::readable() {
   } else if (count == 0) {
     peer_ended();
   } else if (errno != EAGAIN && errno != EINTR) {
-    return close();
+    return broke(errno);
   }
   settle();
 }
@@ -178,9 +179,16 @@ void Connection::refuse(int status, std::string_view reason) {
 void Connection::deadline_missed() {
   switch (phase_) {
     case Phase::kHead:
+      edge_.losses.count(shakes_hands() ? Loss::kHandshake : Loss::kHead);
       if (!parser_) return end();
-      [[fallthrough]];
-    case Phase::kBody: refuse(408, "the request took too long to arrive"); break;
+      refuse(408, kTooSlow);
+      break;
+    case Phase::kBody:
+      edge_.losses.count(Loss::kBody);
+      refuse(408, kTooSlow);
+      break;
+    case Phase::kWrite:
+    case Phase::kStalled: return lose(Loss::kWrite);
     case Phase::kSilence:
       phase_ = Phase::kNone;
       comment_due_ = true;
@@ -190,6 +198,16 @@ void Connection::deadline_missed() {
   }
   settle();
 }
+
+void Connection::lose(Loss loss) {
+  edge_.losses.count(loss);
+  close();
+}
+
+// The socket has failed.
+void Connection::broke(int error) { lose(error == ETIMEDOUT ? Loss::kWrite : Loss::kReset); }
+
+bool Connection::shakes_hands() const { return tls_ && tls_->state() == net::TlsStream::State::kHandshake; }
 
 void Connection::enter(Phase phase) {
   if (std::exchange(phase_, phase) == phase) return;
@@ -207,7 +225,7 @@ void Connection::enter(Phase phase) {
 }
 
 Connection::Phase Connection::phase_of_reading() const {
-  if (tls_ && tls_->state() == net::TlsStream::State::kHandshake) return Phase::kHead;
+  if (shakes_hands()) return Phase::kHead;
   if (owes()) return Phase::kWrite;
   if (parser_) return parser_->state() == RequestParser::State::kBody ? Phase::kBody : Phase::kHead;
   return fresh_ || !in_.empty() ? Phase::kHead : Phase::kIdle;

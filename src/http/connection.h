@@ -93,7 +93,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void take_request();
   void refuse(int status, std::string_view reason);
   void deadline_missed();
+  void lose(Loss loss);
+  void broke(int error);
   void enter(Phase phase);
+  [[nodiscard]] bool shakes_hands() const;
   [[nodiscard]] Phase phase_of_reading() const;
   void settle();
   void end();

@@ -60,7 +60,7 @@ void Connection::write_out() {
   } else if (!out_.empty()) {
     iovec piece = piece_of(std::string_view(out_).substr(sent_));
     const auto sent = send_pieces(fd_.get(), {&piece, 1});
-    if (sent < 0) return close();
+    if (sent < 0) return broke(static_cast<int>(-sent));
     if (sent > 0) phase_ = Phase::kNone;
     sent_of_out(static_cast<std::size_t>(sent));
     if (!out_.empty()) return wait_writable();
@@ -94,7 +94,7 @@ bool Connection::flush() {
   iovec piece = piece_of(tls_->outgoing());
   const auto sent = send_pieces(fd_.get(), {&piece, 1});
   if (sent < 0) {
-    close();
+    broke(static_cast<int>(-sent));
     return false;
   }
   // What TLS says on its own buys a peer no time that owes us a handshake or a request.
@@ -234,7 +234,8 @@ std::span<iovec> Connection::seal(Offer& offer) {
 
 void Connection::sent(const Offer& offer, std::int64_t taken) {
   if (state_ != State::kStreaming) return;
-  if (taken < 0 || (tls_ && offer.sealed_bytes == 0)) return close();
+  if (taken < 0) return broke(static_cast<int>(-taken));
+  if (tls_ && offer.sealed_bytes == 0) return close();
   if (taken > 0) {
     phase_ = Phase::kNone;
     comment_due_ = false;

@@ -12,11 +12,12 @@ constexpr std::size_t kRefusedPolitely = 64;
 }  // namespace
 
 Edge::Edge(net::Loop& loop_of_edge, const Clock& clock_of_edge, Handler& handler_of_edge, Quota& quota_of_server,
-           ServerLimits limits_of_edge)
+           Losses& losses_of_server, ServerLimits limits_of_edge)
     : loop(loop_of_edge),
       clock(clock_of_edge),
       handler(handler_of_edge),
       quota(quota_of_server),
+      losses(losses_of_server),
       limits(limits_of_edge),
       deadlines(loop_of_edge, clock_of_edge) {}
 

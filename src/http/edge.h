@@ -13,6 +13,7 @@
 #include "http/connection.h"
 #include "http/deadlines.h"
 #include "http/gather.h"
+#include "http/losses.h"
 #include "http/response_text.h"
 #include "http/sender.h"
 #include "http/server.h"
@@ -21,7 +22,7 @@ namespace agentd::http {
 
 class Edge final : public std::enable_shared_from_this<Edge> {
  public:
-  Edge(net::Loop& loop, const Clock& clock, Handler& handler, Quota& quota, ServerLimits limits);
+  Edge(net::Loop& loop, const Clock& clock, Handler& handler, Quota& quota, Losses& losses, ServerLimits limits);
   ~Edge();
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
@@ -44,6 +45,7 @@ class Edge final : public std::enable_shared_from_this<Edge> {
   const Clock& clock;
   Handler& handler;
   Quota& quota;  // of connections
+  Losses& losses;
   const ServerLimits limits;
   Deadlines deadlines;
   DateText date;

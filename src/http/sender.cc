@@ -19,7 +19,7 @@ constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
 
 std::int64_t taken_of(std::int64_t result, int error) {
   if (result >= 0) return result;
-  return error == EAGAIN || error == EINTR ? 0 : -1;
+  return error == EAGAIN || error == EINTR ? 0 : -error;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ class Sender::Ring {
   bool send(std::span<Send> sends) {
     for (std::size_t i = 0; i < sends.size(); ++i) {
       messages_[i] = {};
-      sends[i].taken = -1;
+      sends[i].taken = -ECANCELED;
       messages_[i].msg_iov = sends[i].pieces.data();
       messages_[i].msg_iovlen = sends[i].pieces.size();
       io_uring_sqe* entry = io_uring_get_sqe(&ring_);

@@ -16,7 +16,7 @@ namespace agentd::http {
 struct Send {
   int fd = -1;
   std::span<iovec> pieces;
-  std::int64_t taken = 0;  // set by send(): bytes, 0 when the socket is full, -1 when it is broken
+  std::int64_t taken = 0;  // set by send(): bytes, 0 when the socket is full, -errno when it is broken
 };
 
 class Sender final {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -101,8 +102,8 @@ TEST_P(SenderTest, SaysWhichAreBrokenAndSendsToTheOthers) {
   messages.add(-1, "lost");
   messages.add(whole.ours.get(), "sent");
   sender.send(messages.sends);
-  EXPECT_EQ(messages.sends[0].taken, -1);
-  EXPECT_EQ(messages.sends[1].taken, -1);
+  EXPECT_EQ(messages.sends[0].taken, -EPIPE);
+  EXPECT_EQ(messages.sends[1].taken, -EBADF);
   EXPECT_EQ(messages.sends[2].taken, 4);
   EXPECT_EQ(whole.received(), "sent");
 }

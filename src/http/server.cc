@@ -11,8 +11,8 @@ Response Handler::refusal(int status, std::string_view reason) {
 }
 
 struct Server::Impl {
-  Impl(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits)
-      : edge(std::make_shared<Edge>(loop, clock, handler, connections, limits)), grace(loop) {
+  Impl(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, Losses& losses, ServerLimits limits)
+      : edge(std::make_shared<Edge>(loop, clock, handler, connections, losses, limits)), grace(loop) {
     loop.post([made = std::weak_ptr(edge)] {
       if (const auto started = made.lock()) started->start();
     });
@@ -23,8 +23,9 @@ struct Server::Impl {
   std::vector<std::unique_ptr<net::Listener>> listeners;
 };
 
-Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits)
-    : impl_(std::make_unique<Impl>(loop, clock, handler, connections, limits)) {}
+Server::Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, Losses& losses,
+               ServerLimits limits)
+    : impl_(std::make_unique<Impl>(loop, clock, handler, connections, losses, limits)) {}
 
 Server::~Server() = default;
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/quota.h"
+#include "http/losses.h"
 #include "http/message.h"
 #include "net/loop.h"
 
@@ -99,8 +100,9 @@ struct ServerLimits {
 
 class Server final {
  public:
-  // `connections` counts those of all the servers that share it.
-  Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, ServerLimits limits = {});
+  // `connections` and `losses` count those of all the servers that share them.
+  Server(net::Loop& loop, const Clock& clock, Handler& handler, Quota& connections, Losses& losses,
+         ServerLimits limits = {});
   ~Server();
 
   // Its connections are served here, or given to `accepted`.

@@ -296,6 +296,7 @@ TEST(ServerStream, ClosesAReaderThatTakesNothing) {
     // Held back by the reader: the kernel has a few hundred KB, of three GB.
     EXPECT_LT(numbers->next, 5'000U);
     EXPECT_EQ(streaming.server.server().connections(), 0U);
+    EXPECT_EQ(streaming.server.losses(), (Json{{"write_timeouts", 1}}));
     streaming.wake();
   });
 }

@@ -172,13 +172,14 @@ TEST(Server, RefusesWhatIsNotHttpAndCloses) {
   EXPECT_TRUE(client.at_end());
 }
 
-TEST(Server, ClosesAHeaderThatDoesNotArrive) {
+TEST(Server, ClosesAHeaderThatDoesNotArriveAndCountsIt) {
   TestServer server({.header_timeout_ms = 50});
   TestClient silent(server.port());
   EXPECT_TRUE(silent.at_end());
   TestClient slow(server.port());
   EXPECT_EQ(slow.exchange("GET / HT").status, 408);
   EXPECT_TRUE(slow.at_end());
+  EXPECT_EQ(server.losses(), (Json{{"head_timeouts", 2}}));
 }
 
 TEST(Server, DoesNotGiveAHeaderMoreTimeForEveryByte) {
@@ -199,20 +200,22 @@ TEST(Server, DoesNotGiveAHeaderMoreTimeForEveryByte) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-TEST(Server, ClosesABodyThatDoesNotArrive) {
+TEST(Server, ClosesABodyThatDoesNotArriveAndCountsIt) {
   TestServer server({.body_timeout_ms = 50});
   TestClient client(server.port());
   EXPECT_EQ(client.exchange("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nbo").status, 408);
+  EXPECT_EQ(server.losses(), (Json{{"body_timeouts", 1}}));
 }
 
-TEST(Server, ClosesAnIdleConnection) {
+TEST(Server, ClosesAnIdleConnectionWhichIsNoLoss) {
   TestServer server({.idle_timeout_ms = 50});
   TestClient client(server.port());
   EXPECT_EQ(client.exchange(get("/")).status, 200);
   EXPECT_TRUE(client.at_end());
+  EXPECT_EQ(server.losses(), Json::object());
 }
 
-TEST(Server, ClosesOnAPeerThatDoesNotReadItsAnswer) {
+TEST(Server, ClosesOnAPeerThatDoesNotReadItsAnswerAndCountsIt) {
   TestServer server({.body_timeout_ms = 50});
   server.on_request = [](const std::shared_ptr<Exchange>& exchange) {
     exchange->respond({.body = std::string(50U << 20U, 'x')});
@@ -221,6 +224,7 @@ TEST(Server, ClosesOnAPeerThatDoesNotReadItsAnswer) {
   client.send(get("/"));
   EXPECT_TRUE(server.wait_for_connections(1));
   EXPECT_TRUE(server.wait_for_connections(0));
+  EXPECT_EQ(server.losses(), (Json{{"write_timeouts", 1}}));
 }
 
 TEST(Server, LetsAnAnswerComeLater) {
@@ -251,6 +255,7 @@ TEST(Server, TellsThatThePeerHasGoneAndIgnoresTheAnswer) {
     while (!asked) server.on_loop([&] { asked = open != nullptr; });
     by_reset ? client.reset() : client.close();
     await(abandoned);
+    EXPECT_EQ(server.losses(), by_reset ? (Json{{"resets", 1}}) : Json::object());
     server.on_loop([&] {
       EXPECT_EQ(server.server().connections(), 0U);
       bool late = false;

@@ -175,6 +175,7 @@ TEST_F(ImpatientTls, ClosesWhatIsNoTlsAndAHandshakeThatDoesNotEnd) {
     EXPECT_EQ(peer.hear_all(), "");
   }
   EXPECT_TRUE(server_.wait_for_connections(0));
+  EXPECT_EQ(server_.losses(), (Json{{"handshake_timeouts", 2}}));
 }
 
 class FullTls : public ServerTls {

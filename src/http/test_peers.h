@@ -41,6 +41,7 @@ class TestServer final : private Handler {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] Server& server() { return *server_; }
+  [[nodiscard]] Json losses() const { return losses_.to_json(); }
   // Runs `work` on the loop and waits for it.
   void on_loop(const std::function<void()>& work);
   // Waits until there are `count` connections. Bounded: false after 10 s.
@@ -52,6 +53,7 @@ class TestServer final : private Handler {
 
   SystemClock clock_;
   Quota connections_;
+  Losses losses_;
   net::Loop loop_;
   std::unique_ptr<Server> server_;
   std::uint16_t port_ = 0;

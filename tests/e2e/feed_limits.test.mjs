@@ -35,6 +35,12 @@ const subscription = (daemon) => {
   return `POST / HTTP/1.1\r\n${Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`).join('')}\r\n${body}`;
 };
 
+// What the daemon says when it stops, of the connections that it lost.
+async function losses(daemon) {
+  await daemon.stop();
+  return JSON.parse(daemon.log.split('\n').find((line) => line.includes('"stopped"')));
+}
+
 // The ways of opening a stream and leaving it.
 const visits = [
   async (daemon) => (await daemon.feed()).close(),
@@ -94,6 +100,7 @@ test('feed_slowloris', { timeout: 40_000 }, async (t) => {
   for (const { text } of slow) assert.match(text, /^HTTP\/1\.1 408 /);
   for (const { text } of silent) assert.equal(text, '', 'who asked nothing is told nothing');
   await holds(daemon, baseline);
+  assert.equal((await losses(daemon)).head_timeouts, all.length);
 });
 
 test('feed_half_open', { timeout: 40_000 }, async (t) => {
@@ -127,4 +134,6 @@ test('feed_half_open', { timeout: 40_000 }, async (t) => {
     for (const feed of [steady, resumed]) feed.close();
     await holds(daemon, baseline);
   });
+
+  assert.equal((await losses(daemon)).write_timeouts, 1, 'who leaves is not counted with them');
 });
