@@ -49,9 +49,11 @@ bool is_host(std::string_view text) {
   });
 }
 
+Refusal too_large() { return {413, "body too large"}; }
+
 Refusal refusal_of(const error_code& error) {
   if (error == beast::error::header_limit) return {431, "header too large"};
-  if (error == beast::error::body_limit) return {413, "body too large"};
+  if (error == beast::error::body_limit) return too_large();
   return {400, error.message()};
 }
 
@@ -60,9 +62,10 @@ Refusal refusal_of(const error_code& error) {
 class RequestParser::Reader final : public beast::basic_parser<true> {
  public:
   explicit Reader(const ParserLimits& limits) : limits_(limits) {
-    // Its limit of the header is ours already when it sees the header; a trailer is bounded the same way.
+    // Its limit of the header is ours already when it sees the header; a trailer is bounded the same way. That of the
+    // body waits until the header was taken apart.
     header_limit(std::numeric_limits<std::uint32_t>::max());
-    body_limit(limits.body_bytes);
+    body_limit(boost::none);
   }
 
   std::size_t feed(std::string_view bytes) {
@@ -153,6 +156,10 @@ std::size_t RequestParser::Reader::feed_head(std::string_view bytes) {
     return 0;
   }
   state_ = is_done() ? State::kDone : State::kBody;
+  if (content_length().value_or(0) > limits_.body_bytes) {
+    refuse(too_large());
+    state_ = State::kOversized;
+  }
   return used;
 }
 

@@ -3,7 +3,7 @@
 // Strict where two readers of the same bytes could disagree about where a request ends (smuggling): refused
 // with 400 are a Transfer-Encoding other than exactly "chunked", one beside a Content-Length or in HTTP/1.0,
 // more than one Content-Length or one that is not plain digits, folded lines, a missing or second Host, a
-// malformed target or chunk. 413: body over the limit, known from the header where it says so. 417: an Expect
+// malformed target or chunk. 413: body over the limit; where the header says so, once that can be looked at. 417: an Expect
 // other than 100-continue. 431: header or trailer over a limit. 505: a version other than 1.0 and 1.1.
 // Trailers are checked and dropped. One parser reads one request. Costs one allocation besides the request's
 // own strings.
@@ -28,10 +28,11 @@ struct ParserLimits {
 class RequestParser final {
  public:
   enum class State : std::uint8_t {
-    kHead,     // the header is not complete
-    kBody,     // request() is, except for its body
-    kDone,     // request() is complete; the bytes behind it are not consumed
-    kRefused,  // see refusal(); nothing after it can be understood
+    kHead,       // the header is not complete
+    kBody,       // request() is, except for its body
+    kDone,       // request() is complete; the bytes behind it are not consumed
+    kOversized,  // as in kBody, but the body is announced to be over the limit: see refusal(), nothing more is read
+    kRefused,    // see refusal(); nothing after it can be understood
   };
   struct Refusal {
     int status = 400;

@@ -23,7 +23,7 @@ Parsed parse(std::string_view bytes, std::size_t step = std::string::npos, const
   Parsed parsed;
   std::size_t arrived = 0;
   using State = RequestParser::State;
-  while (parser.state() != State::kDone && parser.state() != State::kRefused) {
+  while (parser.state() == State::kHead || parser.state() == State::kBody) {
     const auto used = parser.feed(bytes.substr(parsed.consumed, arrived - parsed.consumed));
     parsed.consumed += used;
     if (used > 0) continue;
@@ -31,7 +31,7 @@ Parsed parse(std::string_view bytes, std::size_t step = std::string::npos, const
     arrived += std::min(step, bytes.size() - arrived);
   }
   parsed.state = parser.state();
-  if (parsed.state == State::kRefused) {
+  if (parsed.state == State::kRefused || parsed.state == State::kOversized) {
     parsed.status = parser.refusal().status;
     EXPECT_FALSE(parser.refusal().reason.empty());
   }
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Each, RequestShapes, testing::ValuesIn(cases()));
 TEST_P(RequestShapes, AreTakenOrRefusedAsTheTableSays) {
   const auto parsed = parse(GetParam().bytes);
   EXPECT_EQ(parsed.status, GetParam().status);
-  EXPECT_EQ(parsed.state, GetParam().status == 0 ? RequestParser::State::kDone : RequestParser::State::kRefused);
+  EXPECT_EQ(parsed.state == RequestParser::State::kDone, GetParam().status == 0);
 }
 
 TEST_P(RequestShapes, AreTheSameByteByByte) {
@@ -273,6 +273,15 @@ TEST(RequestParser, StopsBehindTheHeaderSoThatItCanBeJudgedFirst) {
   EXPECT_TRUE(parser.expects_continue());
   EXPECT_EQ(parser.feed("hello"), 5U);
   EXPECT_EQ(parser.state(), RequestParser::State::kDone);
+}
+
+TEST(RequestParser, TakesTheHeaderApartOfABodyThatItWillNotRead) {
+  const std::string head = post("Content-Length: 5\r\nAuthorization: me\r\n");
+  const auto parsed = parse(head + "hello", std::string::npos, {.body_bytes = 4});
+  EXPECT_EQ(parsed.state, RequestParser::State::kOversized);
+  EXPECT_EQ(parsed.status, 413);
+  EXPECT_EQ(parsed.consumed, head.size());
+  EXPECT_EQ(parsed.request.header("authorization"), "me");
 }
 
 }  // namespace

@@ -135,6 +135,9 @@ bool Connection::step() {
   if (in_.empty()) std::string().swap(in_);  // idle connections keep no room
   switch (parser_->state()) {
     case RequestParser::State::kHead: return false;
+    case RequestParser::State::kOversized:
+      if (!take_head()) return false;
+      [[fallthrough]];
     case RequestParser::State::kRefused: refuse(parser_->refusal().status, parser_->refusal().reason); return false;
     case RequestParser::State::kBody: return !had_head && take_head();
     case RequestParser::State::kDone:

@@ -79,7 +79,8 @@ class Exchange {
 class Handler {
  public:
   virtual ~Handler() = default;
-  // The header has arrived, the body has not: an answer here is given without reading the body, and closes.
+  // The header has arrived, the body has not: an answer here is given without reading the body, and closes. Asked first
+  // of a body that is too large, too.
   virtual std::optional<Response> check_header(const Request& header) = 0;
   virtual void handle(std::shared_ptr<Exchange> exchange) = 0;
   // How a request that could not be read is answered; the status stands.

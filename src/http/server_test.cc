@@ -147,6 +147,7 @@ TEST(Server, RefusesByTheHeaderWithoutReadingTheBodyAndThePeerSeesWhy) {
 
 TEST(Server, RefusesABodyThatIsTooLargeAndThePeerSeesWhy) {
   TestServer server;
+  server.on_request = [](const std::shared_ptr<Exchange>&) { FAIL(); };
   TestClient client(server.port());
   const auto reply = client.exchange(post("/x", std::string(3U << 20U, 'x')));
   EXPECT_EQ(reply.status, 413);
@@ -154,6 +155,25 @@ TEST(Server, RefusesABodyThatIsTooLargeAndThePeerSeesWhy) {
   TestClient chunked(server.port());
   chunked.send("POST /x HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n300000\r\n");
   EXPECT_EQ(chunked.exchange(std::string(3U << 20U, 'x')).status, 413);
+}
+
+TEST(Server, LetsItsHandlerRefuseTheHeaderOfABodyThatIsTooLarge) {
+  TestServer server;
+  server.on_header = [](const Request& request) -> std::optional<Response> {
+    if (request.path == "/known") return std::nullopt;
+    return Response{.status = 401};
+  };
+  // And none of them is told to go on.
+  for (const auto& [path, status] : {std::pair{"/unknown", 401}, {"/known", 413}}) {
+    TestClient client(server.port());
+    client.send(
+        fmt::format("POST {} HTTP/1.1\r\nHost: test\r\n"
+                    "Expect: 100-continue\r\nContent-Length: 3000000\r\n\r\n",
+                    path));
+    EXPECT_EQ(client.read_header().status, status);
+  }
+  TestClient unreadable(server.port());
+  EXPECT_EQ(unreadable.exchange("POST / HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n").status, 400);
 }
 
 TEST(Server, TakesABodyOfTheFullSize) {

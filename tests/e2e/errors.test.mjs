@@ -40,8 +40,9 @@ test('nesting within the limit is no parse error', async () => {
   assert.notEqual((await open.post(nested(100))).body.error?.code, -32700);
 });
 
+const big = envelope({ params: { pad: 'x'.repeat(2 * 1024 * 1024) } });
+
 test('a body over 2 MiB is 413, one just below is taken', async () => {
-  const big = envelope({ params: { pad: 'x'.repeat(2 * 1024 * 1024) } });
   assertRefused(await open.post(big), { http: 413, code: -32700, id: null });
   const { status } = await open.rpc('SendMessage', { message: userMessage('x'.repeat(2 * 1024 * 1024 - 4096)) });
   assert.equal(status, 200);
@@ -141,6 +142,8 @@ test('the checks come in the order of the contract', async () => {
   const bearer = { token: tokens.alice };
   const subscribe = (over) => envelope({ method: SUBSCRIBE, params: { fromSeq: -1 }, ...over });
   const rows = [
+    ['authentication before size', big, {}, { http: 401, code: -31401, id: null }],
+    ['size before JSON', big.slice(1), bearer, { http: 413, code: -32700, id: null }],
     ['authentication before JSON', '{', {}, { http: 401, code: -31401, id: null }],
     ['JSON before envelope and version', '[', { ...bearer, version: '0.3' }, { code: -32700 }],
     ['envelope before version', '[]', { ...bearer, version: '0.3' }, { code: -32600 }],
@@ -152,6 +155,8 @@ test('the checks come in the order of the contract', async () => {
   for (const [what, body, how, expected] of rows) {
     await assert.doesNotReject(async () => assertRefused(await closed.post(body, how), expected), what);
   }
+  const foreign = { ...bearer, headers: { origin: 'https://elsewhere.example' } };
+  for (const body of [big, '{']) assert.equal((await closed.post(body, foreign)).status, 403, 'origin before all that');
 });
 
 test('both spellings of field names come in, only camelCase goes out', async () => {
