@@ -128,6 +128,11 @@ test('a page of this machine is not the operator, listed or not', async () => {
     assertReadable(answer, origin);
     assert.equal((await request(`${open.url}/events`, { headers: { origin } })).status, 401);
   }
+  // What an <img> or a link asks for has no Origin.
+  const events = async (site) => (await request(`${open.url}/events?follow=false`, {
+    headers: site && { 'sec-fetch-site': site } })).status;
+  for (const site of ['cross-site', 'same-site']) assert.equal(await events(site), 401, site);
+  for (const site of ['same-origin', 'none', undefined]) assert.equal(await events(site), 200, site);
 });
 
 test('the public pages are for every page of the web', async () => {
