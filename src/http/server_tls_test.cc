@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "http/test_peers.h"
 #include "net/test_tls.h"
@@ -29,6 +30,15 @@ class TlsPeer final {
     tls_.say(text);
     flush();
     return true;
+  }
+  // Says that, and waits for what TLS answers. False at the end of the connection.
+  bool begin() {
+    flush();
+    return fill();
+  }
+  bool renegotiate() {
+    tls_.renegotiate();
+    return begin();
   }
   // Reads until `end` has been heard; what was heard up to there.
   std::string hear(std::string_view end) {
@@ -70,8 +80,10 @@ class TlsPeer final {
 
 class ServerTls : public testing::Test {
  protected:
-  explicit ServerTls(ServerLimits limits = {}) : server_(limits) {
-    auto context = net::TlsContext::load(files_.files, clock_);
+  // Its time is the system's, or what the test makes of hands_.
+  explicit ServerTls(ServerLimits limits = {}, bool by_hand = false)
+      : server_(limits, by_hand ? static_cast<const Clock&>(hands_) : kSystemClock) {
+    auto context = net::TlsContext::load(files_.files, kSystemClock);
     EXPECT_TRUE(context.has_value());
     context_ = *std::move(context);
   }
@@ -85,7 +97,7 @@ class ServerTls : public testing::Test {
   }
 
   net::TestTlsFiles files_{true};
-  SystemClock clock_;
+  ManualClock hands_;
   std::shared_ptr<net::TlsContext> context_;
   TestServer server_;
 };
@@ -176,6 +188,24 @@ TEST_F(ImpatientTls, ClosesWhatIsNoTlsAndAHandshakeThatDoesNotEnd) {
   }
   EXPECT_TRUE(server_.wait_for_connections(0));
   EXPECT_EQ(server_.losses(), (Json{{"handshake_timeouts", 2}}));
+}
+
+class TlsByTheClock : public ServerTls {
+ protected:
+  TlsByTheClock() : ServerTls({.header_timeout_ms = 100}, true) {}
+};
+
+TEST_F(TlsByTheClock, GivesAPeerNoMoreTimeForWhatTlsSaysOnItsOwn) {
+  TlsPeer slow(connect());
+  TlsPeer older(connect(), {.only_1_2 = true});
+  ASSERT_TRUE(older.say("GET / HT"));
+  hands_.advance_ms(90);
+  EXPECT_TRUE(slow.begin()) << "it has the server's part of the handshake";
+  EXPECT_TRUE(older.renegotiate()) << "it has the server's alert";
+  hands_.advance_ms(20);
+  slow.hear_all();
+  older.hear_all();
+  EXPECT_EQ(server_.losses(), (Json{{"handshake_timeouts", 1}, {"head_timeouts", 1}}));
 }
 
 class FullTls : public ServerTls {

@@ -21,9 +21,9 @@ constexpr timeval kPatience{.tv_sec = 20, .tv_usec = 0};
 
 }  // namespace
 
-TestServer::TestServer(ServerLimits limits) {
+TestServer::TestServer(ServerLimits limits, const Clock& clock) {
   Handler& handler = *this;
-  server_ = std::make_unique<Server>(loop_, clock_, handler, connections_, losses_, limits);
+  server_ = std::make_unique<Server>(loop_, clock, handler, connections_, losses_, limits);
   auto listener = net::Listener::open("http://127.0.0.1:0");
   EXPECT_TRUE(listener.has_value());
   const std::string& url = (*listener)->url();

@@ -30,10 +30,12 @@ T await(std::promise<T>& promise) {
   return future.get();
 }
 
+inline const SystemClock kSystemClock;
+
 // Its handler is two functions; without them it answers 200 with "METHOD path body".
 class TestServer final : private Handler {
  public:
-  explicit TestServer(ServerLimits limits = {});
+  explicit TestServer(ServerLimits limits = {}, const Clock& clock = kSystemClock);
   ~TestServer() override;
 
   std::function<std::optional<Response>(const Request&)> on_header;  // runs on the loop's thread, as the next one does
@@ -51,7 +53,6 @@ class TestServer final : private Handler {
   std::optional<Response> check_header(const Request& header) override;
   void handle(std::shared_ptr<Exchange> exchange) override;
 
-  SystemClock clock_;
   Quota connections_;
   Losses losses_;
   net::Loop loop_;

@@ -126,6 +126,9 @@ TestTlsClient::TestTlsClient(Options options) : impl_(std::make_unique<Impl>()) 
     SSL_set_alpn_protos(impl_->ssl, reinterpret_cast<const unsigned char*>(list.data()),
                         static_cast<unsigned>(list.size()));
   }
+  if (options.resumes != nullptr) {
+    must(SSL_set_session(impl_->ssl, SSL_get0_session(options.resumes->impl_->ssl)) == 1);
+  }
   SSL_set_bio(impl_->ssl, impl_->incoming, impl_->outgoing);
   SSL_set_connect_state(impl_->ssl);
   SSL_do_handshake(impl_->ssl);
@@ -151,6 +154,13 @@ void TestTlsClient::say(std::string_view plain) {
 
 void TestTlsClient::say_end() { SSL_shutdown(impl_->ssl); }
 
+void TestTlsClient::ask_for_new_keys() { must(SSL_key_update(impl_->ssl, SSL_KEY_UPDATE_REQUESTED) == 1); }
+
+void TestTlsClient::renegotiate() {
+  must(SSL_renegotiate(impl_->ssl) == 1);
+  SSL_do_handshake(impl_->ssl);
+}
+
 std::string TestTlsClient::outgoing() {
   std::string out = contents(impl_->outgoing);
   BIO_reset(impl_->outgoing);
@@ -160,6 +170,8 @@ std::string TestTlsClient::outgoing() {
 bool TestTlsClient::open() const { return SSL_is_init_finished(impl_->ssl) == 1 && !impl_->broken; }
 
 bool TestTlsClient::broken() const { return impl_->broken; }
+
+bool TestTlsClient::resumed() const { return SSL_session_reused(impl_->ssl) == 1; }
 
 bool TestTlsClient::was_told_of_the_end() const {
   return (SSL_get_shutdown(impl_->ssl) & SSL_RECEIVED_SHUTDOWN) != 0 && !impl_->broken;

@@ -43,6 +43,7 @@ class TestTlsClient final {
     const TestIdentity* shows = nullptr;
     std::string protocol = {};  // asked for by ALPN
     bool only_1_2 = false;
+    const TestTlsClient* resumes = nullptr;  // whose session, if the server lets it
   };
   explicit TestTlsClient(Options options);
   TestTlsClient() : TestTlsClient(Options{}) {}
@@ -52,10 +53,13 @@ class TestTlsClient final {
   void take(std::string_view bytes, std::string& plain);
   void say(std::string_view plain);
   void say_end();
+  void ask_for_new_keys();               // TLS 1.3; done with the next say()
+  void renegotiate();                    // TLS 1.2; the server will have none of it
   [[nodiscard]] std::string outgoing();  // for the server; gone from here
 
   [[nodiscard]] bool open() const;
   [[nodiscard]] bool broken() const;
+  [[nodiscard]] bool resumed() const;
   [[nodiscard]] bool was_told_of_the_end() const;
   [[nodiscard]] std::string protocol() const;
   [[nodiscard]] std::string server_name() const;  // the CN of its certificate

@@ -191,6 +191,9 @@ Status load_client_ca(SSL_CTX* context, const std::string& file) {
   }
   SSL_CTX_set_client_CA_list(context, names);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  // One that is resumed is not verified again, and would outlive its certificate.
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
   return {};
 }
 

@@ -159,6 +159,42 @@ TEST_F(Tls, TellsWhatAVerifiedCertificateSays) {
   EXPECT_EQ(Talk(context->accept(), {.shows = &odd}).server->certificate()->cn, "");
 }
 
+TEST_F(Tls, ResumesASessionUnlessCertificatesOfClientsAreLookedAt) {
+  TestTlsFiles plain;
+  TestTlsFiles with_ca(true);
+  const auto shown = make_identity("alice", "", &with_ca.authority);
+  for (const bool only_1_2 : {false, true}) {
+    const auto anybody = load(plain.files, clock_);
+    const Talk first(anybody->accept(), {.only_1_2 = only_1_2});
+    const Talk again(anybody->accept(), {.only_1_2 = only_1_2, .resumes = &first.client});
+    EXPECT_EQ(again.server->state(), State::kOpen);
+    EXPECT_TRUE(again.client.resumed());
+
+    const auto known = load(with_ca.files, clock_);
+    const Talk alice(known->accept(), {.shows = &shown, .only_1_2 = only_1_2});
+    const Talk anew(known->accept(), {.shows = &shown, .only_1_2 = only_1_2, .resumes = &alice.client});
+    EXPECT_FALSE(anew.client.resumed());
+    ASSERT_NE(anew.server->certificate(), nullptr);
+    EXPECT_EQ(anew.server->certificate()->cn, "alice");
+    const Talk nobody(known->accept(), {.only_1_2 = only_1_2, .resumes = &alice.client});
+    EXPECT_EQ(nobody.server->state(), State::kOpen);
+    EXPECT_EQ(nobody.server->certificate(), nullptr) << "who shows none is not whom the session was of";
+  }
+}
+
+TEST_F(Tls, IsNotMadeToSpeakByAPeerThatAsksForNewKeys) {
+  TestTlsFiles files;
+  Talk talk(load(files.files, clock_)->accept());
+  talk.client.ask_for_new_keys();
+  talk.client.say("x");
+  talk.server->unseal(talk.client.outgoing(), talk.heard_by_server);
+  EXPECT_EQ(talk.heard_by_server, "x");
+  EXPECT_EQ(talk.server->outgoing(), "") << "it gets them with the next answer";
+  talk.seal("an answer");
+  talk.exchange();
+  EXPECT_EQ(talk.heard_by_client, "an answer");
+}
+
 TEST_F(Tls, RefusesACertificateOfAnotherCa) {
   TestTlsFiles files(true);
   const auto context = load(files.files, clock_);
