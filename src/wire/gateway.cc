@@ -314,14 +314,13 @@ void Gateway::respond_from_core(std::shared_ptr<http::Exchange> exchange, OAuth:
   parts_.core.post([&journal = parts_.journal, work = std::move(work), respond = std::move(respond)]() mutable {
     auto response = work();
     journal.when_durable([response = std::move(response), respond = std::move(respond)](const Status& durable) mutable {
-      respond(durable ? std::move(response) : plain(503, durable.error().message + "\n"));
+      respond(durable ? std::move(response) : OAuth::not_now());
     });
   });
 }
 
 void Gateway::refuse_parked(const Error& error) {
-  for (const auto& [ticket, exchange] : std::exchange(waiting_, {}))
-    exchange->respond(plain(503, error.message + "\n"));
+  for (const auto& [ticket, exchange] : std::exchange(waiting_, {})) exchange->respond(OAuth::not_now(error.message));
   for (const auto& [ticket, rpc] : std::exchange(parked_, {})) answer(rpc, std::unexpected(error));
 }
 

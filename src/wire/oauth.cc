@@ -72,10 +72,6 @@ bool is_form(std::optional<std::string_view> content_type) {
 
 Response revoked() { return {.headers = {{"Cache-Control", "no-store"}}}; }
 
-Response not_now() {
-  return answer(503, Json{{"error", "temporarily_unavailable"}, {"error_description", "the store cannot be written"}});
-}
-
 Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
   using Poll = DeviceCodes::Poll;
   switch (answered.poll) {
@@ -124,6 +120,10 @@ OAuth::Handled OAuth::handle(const http::Request& request) {
   if (!form) return refuse("invalid_request", form.error().message);
   if (request.path == kAsk) return ask(request, *form);
   return request.path == kToken ? token(request, *form) : revoke(*form);
+}
+
+Response OAuth::not_now(std::string_view why) {
+  return answer(503, Json{{"error", "temporarily_unavailable"}, {"error_description", why}});
 }
 
 OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {

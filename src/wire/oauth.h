@@ -35,6 +35,8 @@ class OAuth final {
   // Refuses a wrong method or media type, on the header alone.
   [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
   [[nodiscard]] std::variant<http::Response, Work> handle(const http::Request& request);
+  // 503. Whoever asks is nobody yet: what is wrong with the store is for the log.
+  [[nodiscard]] static http::Response not_now(std::string_view why = "the store cannot be written");
 
  private:
   using Handled = std::variant<http::Response, Work>;

@@ -1,12 +1,13 @@
 // Device sign-in and the sessions that come of it (access.md sections 1 to 4).
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 
-import { request, startDaemon, users } from './harness.mjs';
-import { eventually } from './processes.mjs';
+import { request, startDaemon, userMessage, users } from './harness.mjs';
+import { eventually, within } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
 import { GRANT, ask, done, form, letIn, poll, said, signIn } from './sign_in.mjs';
 
@@ -239,6 +240,35 @@ test('bad_bearer_never_falls_back', async (t) => {
   const nothing = await daemon.rpc('ListTasks', {});
   assert.equal(nothing.status, 401);
   assert.equal(nothing.headers['www-authenticate'], 'Bearer realm="agentd"');
+});
+
+test('while the store cannot be written nobody is let in, and that is what is said', async (t) => {
+  const { daemon, operator } = await start(t);
+  const asked = await ask(daemon);
+  // Ends with its input.
+  const lock = spawn('python3', ['-c', `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()`, join(daemon.stateFolder, 'agentd.db')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => lock.kill());
+  await within(10_000, 'the lock', once(lock.stdout, 'data'));
+
+  const refused = ({ status, headers, text }) => {
+    assert.deepEqual([status, headers['cache-control'], JSON.parse(text).error], [503, 'no-store', 'temporarily_unavailable']);
+    assert.ok(!text.includes(daemon.folder), text);
+  };
+  // The first of them is begun and cannot be kept; from then on it is known.
+  for (let count = 0; count < 3; ++count) refused(await form(daemon, '/oauth2/device_authorization', { client_id: 'test' }));
+  refused(await poll(daemon, asked));
+  lock.stdin.end();
+  const codes = async () => (await said(daemon, 'auth.device.pending', {}, operator)).pending.map((one) => one.user_code);
+  assert.ok((await codes()).includes(asked.user_code), 'what was asked before still waits');
+  const message = userMessage('hello');
+  await eventually('a message that is kept', async () => (await daemon.rpc('SendMessage', { message }, operator)).result);
+  await done(daemon, 'auth.device.approve', { user_code: asked.user_code, as: 'ada' }, operator);
+  assert.equal((await poll(daemon, asked)).status, 200);
 });
 
 test('who asks or polls too often is told to wait', async (t) => {
