@@ -1,11 +1,12 @@
 #include "cli/artifacts.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "base/temporary_folder.h"
 
 namespace agentd::cli {
 namespace {
@@ -14,19 +15,13 @@ namespace fs = std::filesystem;
 
 class Artifacts : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = testing::TempDir() + "agentd-artifacts-XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = path;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   static std::string content(const fs::path& path) {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(Artifacts, NoNameLeavesTheFolder) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder.h"
 #include "cli/captured_console.h"
 #include "cli/daemon_child.h"
 #include "cli/exit.h"
@@ -33,17 +34,11 @@ Json event(std::uint64_t seq, const char* kind, const Json& data) {
 class DemoTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string path = testing::TempDir() + "agentd-demo-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = path;
     fs::create_directories(root_ / "subject");
     fs::create_directories(root_ / "tmp");
     ::setenv("TMPDIR", (root_ / "tmp").c_str(), 1);
   }
-  void TearDown() override {
-    ::unsetenv("TMPDIR");
-    fs::remove_all(root_);
-  }
+  void TearDown() override { ::unsetenv("TMPDIR"); }
 
   std::string script(const std::string& body) {
     const fs::path path = root_ / "daemon";
@@ -60,7 +55,8 @@ class DemoTest : public testing::Test {
   [[nodiscard]] bool left_nothing() const { return fs::is_empty(root_ / "tmp"); }
   [[nodiscard]] DemoOptions options() const { return {.folder = (root_ / "subject").string()}; }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 // The feed begins, the run is sent, the feed shows it to its end.

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <filesystem>
@@ -7,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/temporary_folder.h"
 #include "cli/captured_console.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -28,14 +28,6 @@ bool is_for(const FakeExchange& exchange, std::string_view path) {
 
 class LoginTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = testing::TempDir() + "agentd-login-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = path;
-    file_ = root_ / "agentd" / "credentials.json";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   // A daemon whose answers to /oauth2/token are given.
   void answer_polls(FakeExchange& exchange, int status, std::string_view body) {
     if (is_for(exchange, "/oauth2/device_authorization")) {
@@ -71,8 +63,9 @@ class LoginTest : public testing::Test {
 
   [[nodiscard]] std::string kept(const std::string& url) const { return *client::Credentials(file_).find(url); }
 
-  fs::path root_;
-  fs::path file_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
+  const fs::path file_ = root_ / "agentd" / "credentials.json";
   std::atomic<int> revoked_ = 0;
 };
 

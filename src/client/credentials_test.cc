@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/temporary_folder.h"
+
 namespace agentd::client {
 namespace {
 
@@ -16,14 +18,6 @@ namespace fs = std::filesystem;
 
 class CredentialsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = testing::TempDir() + "agentd-credentials-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = path;
-    file_ = root_ / "config" / "agentd" / "credentials.json";
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   static mode_t mode(const fs::path& path) {
     struct stat about{};
     EXPECT_EQ(::stat(path.c_str(), &about), 0) << path;
@@ -35,8 +29,9 @@ class CredentialsTest : public testing::Test {
   }
   void write(std::string_view text) const { std::ofstream(file_) << text; }
 
-  fs::path root_;
-  fs::path file_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
+  const fs::path file_ = root_ / "config" / "agentd" / "credentials.json";
 };
 
 TEST_F(CredentialsTest, EachDaemonHasItsOwnTokenHoweverItsUrlIsSpelt) {

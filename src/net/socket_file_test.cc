@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "net/listener.h"
 
 namespace agentd::net {
@@ -34,13 +35,6 @@ Descriptor connect_to(const std::string& path) {
 
 class UnixSocket : public testing::Test {
  protected:
-  UnixSocket() {
-    std::string name = testing::TempDir() + "agentd-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    path_ = folder_ / "a.sock";
-  }
-  ~UnixSocket() override { std::filesystem::remove_all(folder_); }
-
   std::unique_ptr<Listener> open() {
     auto listener = Listener::open("unix://" + path_);
     EXPECT_TRUE(listener.has_value()) << listener.error().message;
@@ -59,8 +53,9 @@ class UnixSocket : public testing::Test {
         std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator{}));
   }
 
-  std::filesystem::path folder_;
-  std::string path_;
+  const TemporaryFolder made_;
+  const std::filesystem::path folder_ = made_.path();
+  std::string path_ = folder_ / "a.sock";
 };
 
 TEST_F(UnixSocket, IsThereForThisUserAloneAndGoesWithItsListener) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/temporary_folder.h"
 #include "net/loop.h"
 #include "process/child.h"
 
@@ -68,20 +68,10 @@ inline bool eventually(std::int64_t patience_ms, const std::function<bool()>& co
 class Fifo final {
  public:
   Fifo() {
-    std::string folder = "/tmp/agentd-process-XXXXXX";
-    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
-    folder_ = folder;
     EXPECT_EQ(::mkfifo(path().c_str(), 0600), 0);
     fd_ = Descriptor(::open(path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   }
-  ~Fifo() {
-    ::unlink(path().c_str());
-    ::rmdir(folder_.c_str());
-  }
-  Fifo(const Fifo&) = delete;
-  Fifo& operator=(const Fifo&) = delete;
-
-  [[nodiscard]] std::string path() const { return folder_ + "/fifo"; }
+  [[nodiscard]] std::string path() const { return folder_.path() + "/fifo"; }
   [[nodiscard]] int fd() const { return fd_.get(); }
 
   // The numbers of the line that was written, or none after the watchdog's time.
@@ -97,7 +87,7 @@ class Fifo final {
   }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
   Descriptor fd_;
 };
 

@@ -12,9 +12,9 @@
 #include <fstream>
 #include <future>
 
+#include "base/temporary_folder.h"
 #include "store/sqlite_schema.h"
 #include "store/store.h"
-#include "store/temporary_folder.h"
 
 namespace agentd::store {
 namespace {

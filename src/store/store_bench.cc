@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/temporary_folder.h"
 #include "store/store.h"
-#include "store/temporary_folder.h"
 
 namespace agentd::store {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "store/commit_queue.h"
-#include "store/temporary_folder.h"
 
 namespace agentd::store {
 namespace {

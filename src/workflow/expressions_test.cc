@@ -4,9 +4,10 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
+
+#include "base/temporary_folder.h"
 
 namespace agentd::workflow {
 namespace {
@@ -117,18 +118,16 @@ TEST(Expressions, FillTemplatesWithValuesOrText) {
 // Run in a child process: it changes HOME, and jq leaks what it read of a file that it cannot read to the
 // end.
 TEST(Expressions, BlameTheJqFileOfTheUserForItsOwnFaults) {
-  char folder[] = "/tmp/agentd-expressions-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  std::ofstream(std::string(folder) + "/.jq") << "def broken: (";
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/.jq") << "def broken: (";
   const auto blame = [&folder] {
-    ::setenv("HOME", folder, 1);
+    ::setenv("HOME", folder.path().c_str(), 1);
     const auto result = Expressions::compile({".a", ".b"});
     const bool one = !result && result.error().size() == 1 && result.error()[0].source.empty();
     std::fputs(one ? result.error()[0].reason.c_str() : "not one refusal of the whole", stderr);
     std::_Exit(0);
   };
   EXPECT_EXIT(blame(), testing::ExitedWithCode(0), "syntax error, unexpected end .in ~/.jq");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Expressions, ThereMayBeNone) { EXPECT_EQ(compiled({})->value_of("$${{ }}", JqValue(nullptr)).value(), "${{ }}"); }

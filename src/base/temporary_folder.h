@@ -8,12 +8,12 @@
 
 #include "base/check.h"
 
-namespace agentd::store {
+namespace agentd {
 
 class TemporaryFolder final {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "agentd-store-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "agentd-test-XXXXXX").string();
     AGENTD_CHECK(::mkdtemp(name.data()) != nullptr, "a temporary folder can be made");
     path_ = name;
   }
@@ -30,4 +30,4 @@ class TemporaryFolder final {
   std::string path_;
 };
 
-}  // namespace agentd::store
+}  // namespace agentd
