@@ -1,31 +1,20 @@
 #include "net/test_tls.h"
 
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "base/ids.h"
+#include "net/openssl.h"
 
 namespace agentd::net {
 
 namespace {
 
 constexpr long kDay = 86'400;
-
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using CertificatePtr = std::unique_ptr<X509, Freed<X509_free>>;
 
 void must(bool good) {
   if (!good) throw std::runtime_error("OpenSSL cannot do what a test needs");
@@ -80,18 +69,14 @@ TestIdentity make_identity(const std::string& cn, const std::string& names, cons
   return {contents(certificate_text.get()), contents(key_text.get())};
 }
 
-TestTlsFiles::TestTlsFiles(bool with_client_ca)
-    : folder_(std::filesystem::temp_directory_path() / ("tls" + random_hex(8))) {
-  std::filesystem::create_directory(folder_);
-  files = {.certificate = folder_ / "cert.pem", .key = folder_ / "key.pem", .client_ca = {}};
+TestTlsFiles::TestTlsFiles(bool with_client_ca) {
+  files = {.certificate = folder_.path() + "/cert.pem", .key = folder_.path() + "/key.pem", .client_ca = {}};
   write(files.certificate, server.certificate);
   write(files.key, server.key);
   if (!with_client_ca) return;
-  files.client_ca = folder_ / "ca.pem";
+  files.client_ca = folder_.path() + "/ca.pem";
   write(files.client_ca, authority.certificate);
 }
-
-TestTlsFiles::~TestTlsFiles() { std::filesystem::remove_all(folder_); }
 
 void TestTlsFiles::write(const std::string& file, std::string_view text) {
   std::ofstream(file + ".new") << text;
@@ -99,39 +84,35 @@ void TestTlsFiles::write(const std::string& file, std::string_view text) {
 }
 
 struct TestTlsClient::Impl {
-  ~Impl() {
-    SSL_free(ssl);
-    SSL_CTX_free(context);
-  }
-
-  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
-  SSL* ssl = nullptr;
+  const ContextPtr context{SSL_CTX_new(TLS_client_method())};
+  SslPtr ssl;
+  // Of ssl.
   BIO* incoming = BIO_new(BIO_s_mem());
   BIO* outgoing = BIO_new(BIO_s_mem());
   bool broken = false;
 };
 
 TestTlsClient::TestTlsClient(Options options) : impl_(std::make_unique<Impl>()) {
-  if (options.only_1_2) SSL_CTX_set_max_proto_version(impl_->context, TLS1_2_VERSION);
+  if (options.only_1_2) SSL_CTX_set_max_proto_version(impl_->context.get(), TLS1_2_VERSION);
   if (options.shows != nullptr) {
     const CertificatePtr certificate = certificate_of(*options.shows);
     const KeyPtr key = key_of(*options.shows);
-    must(SSL_CTX_use_certificate(impl_->context, certificate.get()) == 1);
-    must(SSL_CTX_use_PrivateKey(impl_->context, key.get()) == 1);
+    must(SSL_CTX_use_certificate(impl_->context.get(), certificate.get()) == 1);
+    must(SSL_CTX_use_PrivateKey(impl_->context.get(), key.get()) == 1);
   }
-  impl_->ssl = SSL_new(impl_->context);
+  impl_->ssl.reset(SSL_new(impl_->context.get()));
   if (!options.protocol.empty()) {
     std::string list(1, static_cast<char>(options.protocol.size()));
     list += options.protocol;
-    SSL_set_alpn_protos(impl_->ssl, reinterpret_cast<const unsigned char*>(list.data()),
+    SSL_set_alpn_protos(impl_->ssl.get(), reinterpret_cast<const unsigned char*>(list.data()),
                         static_cast<unsigned>(list.size()));
   }
   if (options.resumes != nullptr) {
-    must(SSL_set_session(impl_->ssl, SSL_get0_session(options.resumes->impl_->ssl)) == 1);
+    must(SSL_set_session(impl_->ssl.get(), SSL_get0_session(options.resumes->impl_->ssl.get())) == 1);
   }
-  SSL_set_bio(impl_->ssl, impl_->incoming, impl_->outgoing);
-  SSL_set_connect_state(impl_->ssl);
-  SSL_do_handshake(impl_->ssl);
+  SSL_set_bio(impl_->ssl.get(), impl_->incoming, impl_->outgoing);
+  SSL_set_connect_state(impl_->ssl.get());
+  SSL_do_handshake(impl_->ssl.get());
 }
 
 TestTlsClient::~TestTlsClient() = default;
@@ -140,25 +121,25 @@ void TestTlsClient::take(std::string_view bytes, std::string& plain) {
   BIO_write(impl_->incoming, bytes.data(), static_cast<int>(bytes.size()));
   std::array<char, 16384> piece;
   int count = 0;
-  while ((count = SSL_read(impl_->ssl, piece.data(), piece.size())) > 0) {
+  while ((count = SSL_read(impl_->ssl.get(), piece.data(), piece.size())) > 0) {
     plain.append(piece.data(), static_cast<std::size_t>(count));
   }
-  const int error = SSL_get_error(impl_->ssl, count);
+  const int error = SSL_get_error(impl_->ssl.get(), count);
   impl_->broken = impl_->broken || (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_ZERO_RETURN);
 }
 
 void TestTlsClient::say(std::string_view plain) {
   if (plain.empty()) return;
-  must(SSL_write(impl_->ssl, plain.data(), static_cast<int>(plain.size())) == static_cast<int>(plain.size()));
+  must(SSL_write(impl_->ssl.get(), plain.data(), static_cast<int>(plain.size())) == static_cast<int>(plain.size()));
 }
 
-void TestTlsClient::say_end() { SSL_shutdown(impl_->ssl); }
+void TestTlsClient::say_end() { SSL_shutdown(impl_->ssl.get()); }
 
-void TestTlsClient::ask_for_new_keys() { must(SSL_key_update(impl_->ssl, SSL_KEY_UPDATE_REQUESTED) == 1); }
+void TestTlsClient::ask_for_new_keys() { must(SSL_key_update(impl_->ssl.get(), SSL_KEY_UPDATE_REQUESTED) == 1); }
 
 void TestTlsClient::renegotiate() {
-  must(SSL_renegotiate(impl_->ssl) == 1);
-  SSL_do_handshake(impl_->ssl);
+  must(SSL_renegotiate(impl_->ssl.get()) == 1);
+  SSL_do_handshake(impl_->ssl.get());
 }
 
 std::string TestTlsClient::outgoing() {
@@ -167,25 +148,25 @@ std::string TestTlsClient::outgoing() {
   return out;
 }
 
-bool TestTlsClient::open() const { return SSL_is_init_finished(impl_->ssl) == 1 && !impl_->broken; }
+bool TestTlsClient::open() const { return SSL_is_init_finished(impl_->ssl.get()) == 1 && !impl_->broken; }
 
 bool TestTlsClient::broken() const { return impl_->broken; }
 
-bool TestTlsClient::resumed() const { return SSL_session_reused(impl_->ssl) == 1; }
+bool TestTlsClient::resumed() const { return SSL_session_reused(impl_->ssl.get()) == 1; }
 
 bool TestTlsClient::was_told_of_the_end() const {
-  return (SSL_get_shutdown(impl_->ssl) & SSL_RECEIVED_SHUTDOWN) != 0 && !impl_->broken;
+  return (SSL_get_shutdown(impl_->ssl.get()) & SSL_RECEIVED_SHUTDOWN) != 0 && !impl_->broken;
 }
 
 std::string TestTlsClient::protocol() const {
   const unsigned char* name = nullptr;
   unsigned size = 0;
-  SSL_get0_alpn_selected(impl_->ssl, &name, &size);
+  SSL_get0_alpn_selected(impl_->ssl.get(), &name, &size);
   return {reinterpret_cast<const char*>(name), size};
 }
 
 std::string TestTlsClient::server_name() const {
-  const X509* shown = SSL_get0_peer_certificate(impl_->ssl);
+  const X509* shown = SSL_get0_peer_certificate(impl_->ssl.get());
   if (shown == nullptr) return "";
   std::array<char, 256> text{};
   X509_NAME_get_text_by_NID(X509_get_subject_name(shown), NID_commonName, text.data(), text.size());

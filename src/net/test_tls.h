@@ -1,11 +1,11 @@
 // What the tests of TLS have in common: throw-away certificates, and a client's end of TLS without a socket.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/temporary_folder.h"
 #include "net/tls.h"
 
 namespace agentd::net {
@@ -23,9 +23,6 @@ struct TestIdentity {
 class TestTlsFiles final {
  public:
   explicit TestTlsFiles(bool with_client_ca = false);
-  ~TestTlsFiles();
-  TestTlsFiles(const TestTlsFiles&) = delete;
-  TestTlsFiles& operator=(const TestTlsFiles&) = delete;
 
   void write(const std::string& file, std::string_view text);  // one of `files`
 
@@ -34,7 +31,7 @@ class TestTlsFiles final {
   TlsFiles files;
 
  private:
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 class TestTlsClient final {

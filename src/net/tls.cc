@@ -2,11 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -18,6 +15,7 @@
 #include "base/check.h"
 #include "base/descriptor.h"
 #include "base/log.h"
+#include "net/openssl.h"
 
 namespace agentd::net {
 
@@ -30,19 +28,6 @@ constexpr std::array<unsigned char, 9> kHttp11 = {8, 'h', 't', 't', 'p', '/', '1
 constexpr std::array<unsigned char, 6> kSessions = {'a', 'g', 'e', 'n', 't', 'd'};
 // A peer that does not read, and makes us answer all the same, does not get further than this.
 constexpr std::size_t kMostOutgoing = 2 * TlsStream::kMost;
-
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using SslPtr = std::unique_ptr<SSL, Freed<SSL_free>>;
-using ContextPtr = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
-using NamesPtr = std::unique_ptr<GENERAL_NAMES, Freed<GENERAL_NAMES_free>>;
 
 // Of a name in a certificate: what is no plain text names nobody.
 std::string name_text(const ASN1_STRING* name) {
