@@ -335,9 +335,11 @@ Parsed parse_deny(Words words) {
   return options;
 }
 
-Parsed parse_devices_list(Words words) {
-  DevicesOptions options;
-  Grammar grammar("devices", kDevicesHelp);
+// Of a command that lists, when it is given no verb.
+template <class Options>
+Parsed parse_list(std::string_view command, const Help& help, Words words) {
+  Options options;
+  Grammar grammar(command, help);
   add_daemon(grammar, options.daemon);
   grammar.app().add_flag("--json", options.json, kRowsAsJson);
   auto parsed = grammar.parse(std::move(words), 0, 0);
@@ -359,16 +361,6 @@ Parsed parse_revoke(Words words) {
     return fault("sessions revoke", "one of SID, --name NAME and --all is needed");
   }
   if (!rest.empty()) options.sid = std::move(rest[0]);
-  return options;
-}
-
-Parsed parse_sessions_list(Words words) {
-  SessionsOptions options;
-  Grammar grammar("sessions", kSessionsHelp);
-  add_daemon(grammar, options.daemon);
-  grammar.app().add_flag("--json", options.json, kRowsAsJson);
-  auto parsed = grammar.parse(std::move(words), 0, 0);
-  if (auto* said = std::get_if<Said>(&parsed)) return *said;
   return options;
 }
 
@@ -410,12 +402,14 @@ Parsed parse_tasks(Words words) {
 
 Parsed parse_devices(Words words) {
   static constexpr CommandRow kVerbs[] = {{"approve", parse_approve}, {"deny", parse_deny}};
-  return has_verb(words) ? parse_by(kVerbs, "devices", std::move(words)) : parse_devices_list(std::move(words));
+  return has_verb(words) ? parse_by(kVerbs, "devices", std::move(words))
+                         : parse_list<DevicesOptions>("devices", kDevicesHelp, std::move(words));
 }
 
 Parsed parse_sessions(Words words) {
   static constexpr CommandRow kVerbs[] = {{"revoke", parse_revoke}};
-  return has_verb(words) ? parse_by(kVerbs, "sessions", std::move(words)) : parse_sessions_list(std::move(words));
+  return has_verb(words) ? parse_by(kVerbs, "sessions", std::move(words))
+                         : parse_list<SessionsOptions>("sessions", kSessionsHelp, std::move(words));
 }
 
 constexpr CommandRow kCommands[] = {{"serve", parse_serve},   {"check", parse_check},     {"send", parse_send},
