@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +18,9 @@
 namespace agentd::net {
 
 namespace {
+
+constexpr int kTries = 100;
+constexpr int kBetweenTriesMs = 10;
 
 std::unexpected<Error> cannot_listen(const std::string& path, std::string_view why) {
   return fail(Code::kUnavailable, fmt::format("cannot listen on unix://{}: {}", path, why));
@@ -35,10 +40,27 @@ bool put_path(sockaddr_un& address, const std::string& path) {
 
 Descriptor unix_socket() { return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// Of the folder of `path`, for as long as the descriptor is open: whether a name there is stale, and whose it is then, is
+// for one process at a time. A lock on the folder leaves nothing behind.
+Result<Descriptor> lock_folder(const std::string& path) {
+  Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return cannot_listen(path, errno);
+  for (int tries = 1; ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK) return cannot_listen(path, errno);
+    if (tries == kTries) {
+      return cannot_listen(path, "another program keeps its folder locked: stop it or choose another path");
+    }
+    ::poll(nullptr, 0, kBetweenTriesMs);
+  }
+  return folder;
+}
+
 // A folder that only this user can enter, for as long as this lives; with one socket in it, perhaps.
 class Staging final {
  public:
-  explicit Staging(const std::string& beside) : folder_(beside.substr(0, beside.rfind('/')) + "/.XXXXXX") {
+  explicit Staging(const std::string& beside) : folder_(folder_of(beside) + ".XXXXXX") {
     made_ = ::mkdtemp(folder_.data()) != nullptr;
   }
   ~Staging() {
@@ -89,6 +111,8 @@ void SocketFile::remove() {
 }
 
 Result<SocketFile::Listening> SocketFile::listen(const std::string& path) {
+  const auto lock = lock_folder(path);
+  if (!lock) return std::unexpected(lock.error());
   if (const Status room = make_room(path); !room) return std::unexpected(room.error());
   const Staging staging(path);
   if (!staging.made()) return cannot_listen(path, errno);

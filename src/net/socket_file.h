@@ -2,8 +2,9 @@
 //
 // Appears at once and complete: the socket is bound in a folder of mode 0700 beside the path, made 0600 and renamed into
 // place, so there is no moment in which others could open it, and none in which it is there and nobody listens. A
-// socket that is there already is replaced when nobody listens on it. What is no socket is never removed. The name goes
-// with its owner, if it is still that of this socket. A value that moves; confined to one thread.
+// socket that is there already is replaced when nobody listens on it, by one process where several try: its folder is
+// locked meanwhile. What is no socket is never removed. The name goes with its owner, if it is still that of this socket.
+// A value that moves; confined to one thread.
 #pragma once
 
 #include <string>

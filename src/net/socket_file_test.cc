@@ -1,7 +1,9 @@
 #include "net/socket_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -10,10 +12,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <barrier>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,6 +119,35 @@ TEST_F(UnixSocket, ReplacesAFileOnWhichNobodyListensAndNotOneInUse) {
     EXPECT_TRUE(connect_to(path_));
   }
   EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(UnixSocket, IsOneOnlyOfTwoThatTakeAStaleNameAtOnce) {
+  for (int round = 0; round < 100; ++round) {
+    {
+      auto left = SocketFile::listen(path_);
+      ASSERT_TRUE(left.has_value()) << left.error().message;
+      std::filesystem::rename(path_, folder_ / "left");
+    }
+    std::filesystem::rename(folder_ / "left", path_);
+    std::barrier both(2);
+    const auto take = [&] {
+      both.arrive_and_wait();
+      return SocketFile::listen(path_);
+    };
+    auto other = std::async(std::launch::async, take);
+    const auto one = take();
+    const auto two = other.get();
+    ASSERT_NE(one.has_value(), two.has_value()) << "in round " << round;
+    const std::string why = one ? two.error().message : one.error().message;
+    EXPECT_NE(why.find("in use"), std::string::npos) << why;
+    EXPECT_TRUE(connect_to(path_));
+  }
+}
+
+TEST_F(UnixSocket, SaysThatItsFolderIsLockedRatherThanWaitForEver) {
+  const Descriptor lock(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(lock.get(), LOCK_SH), 0);
+  EXPECT_NE(refusal().find("locked"), std::string::npos);
 }
 
 TEST_F(UnixSocket, LeavesAloneWhatIsNoSocket) {
