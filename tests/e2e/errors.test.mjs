@@ -1,4 +1,4 @@
-// Refusals of the JSON-RPC endpoint (access.md section 3), case by case, and the order of the checks.
+// The order of the checks of the JSON-RPC endpoint, and what they let through. The refusals are in refusals.test.mjs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -13,60 +13,15 @@ const closed = await startDaemon(undefined, options);
 const envelope = (over) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ListTasks', params: {}, ...over });
 const nested = (depth) => envelope({ params: 'DEEP' }).replace('"DEEP"', `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 
-async function table(rows, post) {
-  for (const [what, input, expected] of rows) {
-    await assert.doesNotReject(async () => assertRefused(await post(input), expected), what);
-  }
-}
-
-test('a content type that is not JSON is refused before the body is looked at', async () => {
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', '']) {
-    const answer = await open.post('{"jsonrpc":', { headers: { 'content-type': type } });
-    assertRefused(answer, { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED' });
-  }
+test('a content type is read as such: case and parameters do not matter', async () => {
   const answer = await open.post(envelope(), { headers: { 'content-type': 'Application/JSON; charset=utf-8' } });
   assert.ok(answer.body.result, answer.text);
 });
 
-test('a body that is not JSON is -32700 with a null id', async () => {
-  const rows = ['', '{', '{"jsonrpc":"2.0"', envelope() + 'x', "{'a':1}", '\u0000', nested(200), '['.repeat(200)]
-    .map((body) => [body.slice(0, 40), body, { code: -32700, id: null }]);
-  await table(rows, (body) => open.post(body));
-  const invalid = Buffer.from(envelope({ method: '~~' })).map((byte) => (byte === 0x7e ? 0xff : byte));  // no UTF-8
-  assertRefused(await open.post(invalid), { code: -32700, id: null });
-});
-
-test('nesting within the limit is no parse error', async () => {
-  assert.notEqual((await open.post(nested(100))).body.error?.code, -32700);
-});
-
-const big = envelope({ params: { pad: 'x'.repeat(2 * 1024 * 1024) } });
-
-test('a body over 2 MiB is 413, one just below is taken', async () => {
-  assertRefused(await open.post(big), { http: 413, code: -32700, id: null });
+test('nesting and size within the limits are no parse error', async () => {
+  assert.ok((await open.post(nested(127))).body.result);
   const { status } = await open.rpc('SendMessage', { message: userMessage('x'.repeat(2 * 1024 * 1024 - 4096)) });
   assert.equal(status, 200);
-});
-
-test('an envelope that is not a JSON-RPC 2.0 request is -32600', async () => {
-  const bad = {
-    'empty batch': '[]',
-    batch: `[${envelope()}]`,
-    number: '1',
-    string: '"ListTasks"',
-    null: 'null',
-    'no jsonrpc': envelope({ jsonrpc: undefined }),
-    'jsonrpc 1.0': envelope({ jsonrpc: '1.0' }),
-    'jsonrpc as a number': envelope({ jsonrpc: 2.0 }),
-    'no method': envelope({ method: undefined }),
-    'method as a number': envelope({ method: 1 }),
-    'no id': envelope({ id: undefined }),
-    'null id': envelope({ id: null }),
-    'fractional id': envelope({ id: 1.5 }),
-    'boolean id': envelope({ id: true }),
-    'id as an object': envelope({ id: {} }),
-  };
-  await table(Object.entries(bad).map(([what, body]) => [what, body, { code: -32600 }]), (body) => open.post(body));
 });
 
 test('ids come back exactly as they were sent', async () => {
@@ -77,46 +32,16 @@ test('ids come back exactly as they were sent', async () => {
   }
 });
 
-test('params that are not an object are -32602', async () => {
-  for (const params of [[], [1], 'x', 1, true]) {
-    assertRefused(await open.post(envelope({ params })), { code: -32602, id: 7 });
-  }
-});
-
 test('a missing required param is named', async () => {
   const answer = await open.rpc('GetTask', {});
   assertRefused(answer, { code: -32602 });
   assert.match(detail(answer.error, 'BadRequest').fieldViolations[0].field, /id$/);
 });
 
-test('the version header is required, and 1.0 and 1.0.x are what is spoken', async () => {
-  for (const version of [null, '', '0.3', '0.3.0', '1', '1.1', '2.0', 'x']) {
-    const answer = await open.rpc('ListTasks', {}, { version });
-    assertRefused(answer, { code: -32009, reason: 'VERSION_NOT_SUPPORTED' });
-    assert.match(answer.error.message, /A2A-Version/);
-    assert.match(detail(answer.error, 'ErrorInfo').metadata.supportedVersions, /1\.0/);
-  }
+test('A2A 1.0 and 1.0.x are spoken', async () => {
   for (const version of ['1.0', '1.0.0', '1.0.1']) {
     assert.ok((await open.rpc('ListTasks', {}, { version })).result, version);
   }
-});
-
-test('an unknown method is -32601, the same for every caller', async () => {
-  const answers = [];
-  for (const token of [tokens.operator, tokens.alice]) {
-    for (const method of ['NoSuchMethod', 'message/send', 'listtasks', '']) {
-      const answer = await closed.rpc(method, {}, { token, id: 7 });
-      assertRefused(answer, { code: -32601, id: 7 });
-      answers.push([method, answer.text]);
-    }
-  }
-  assert.deepEqual(answers.slice(0, 4), answers.slice(4));
-});
-
-test('nothing presented is 401 with a challenge', async () => {
-  const answer = await closed.rpc('ListTasks', {});
-  assertRefused(answer, { http: 401, code: -31401, reason: 'UNAUTHENTICATED', id: null });
-  assert.equal(answer.headers['www-authenticate'], 'Bearer realm="agentd"');
 });
 
 test('bad_bearer_never_falls_back', async (t) => {
@@ -125,12 +50,9 @@ test('bad_bearer_never_falls_back', async (t) => {
   const lenient = await startDaemon(t, base);
   assert.ok((await lenient.rpc('ListTasks', {})).result, 'the any rule admits who presents nothing');
   assert.ok((await lenient.rpc('ListTasks', {}, { token: known.alice })).result);
-  for (const instance of [closed, lenient]) {
-    for (const token of ['wrong', `${tokens.alice}x`, `agentd_at_${'0'.repeat(64)}`]) {
-      const answer = await instance.rpc('ListTasks', {}, { token });
-      assertRefused(answer, { http: 401, code: -31401, reason: 'UNAUTHENTICATED', id: null });
-      assert.match(answer.headers['www-authenticate'], /^Bearer realm="agentd".*error="invalid_token"/);
-    }
+  for (const token of ['wrong', `${known.alice}x`, '', `agentd_at_${'0'.repeat(64)}`]) {
+    const answer = await lenient.rpc('ListTasks', {}, { headers: { authorization: `Bearer ${token}` } });
+    assertRefused(answer, { http: 401, code: -31401 });
   }
 });
 

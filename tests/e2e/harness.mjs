@@ -16,11 +16,15 @@ import { SseStream } from './sse.mjs';
 // ---- HTTP
 
 // {status, headers, text, json()}; resolves with an early answer even when the body could not all be written.
-// `tls`: what https is told: {ca, cert, key}.
-export function request(url, { method = 'GET', headers = {}, body, agent = false, ms = 15_000, tls = {} } = {}) {
+// `tls`: what https is told: {ca, cert, key}. `from`: how the connection is made: {localAddress}, {socketPath}.
+// `held`: the body is announced by the headers and never sent, also when it is asked for: status 100.
+export function request(url, {
+  method = 'GET', headers = {}, body, agent = false, ms = 15_000, tls = {}, from = {}, held = false,
+} = {}) {
+  let outgoing;
   return within(ms, `${method} ${url}`, new Promise((resolve, reject) => {
     const { request: open } = url.startsWith('https:') ? https : http;
-    const outgoing = open(url, { method, headers, agent, ...tls }, (incoming) => {
+    outgoing = open(url, { method, headers, agent, ...tls, ...from }, (incoming) => {
       let text = '';
       incoming.setEncoding('utf8').on('data', (piece) => { text += piece; });
       incoming.once('error', reject);
@@ -29,8 +33,9 @@ export function request(url, { method = 'GET', headers = {}, body, agent = false
       }));
     });
     outgoing.once('error', (error) => { if (!outgoing.res) reject(error); });
-    outgoing.end(body);
-  }));
+    if (!held) return outgoing.end(body);
+    outgoing.once('continue', () => resolve({ status: 100, headers: {}, text: '' })).flushHeaders();
+  })).finally(() => { if (held) outgoing.destroy(); });
 }
 
 const deepMerge = (base, over) => {

@@ -1,5 +1,5 @@
-// How often a source may fail, and a principal ask (access.md sections 3 and 5). That both recover is for the unit tests,
-// which turn the clock.
+// How often a source may fail, and a principal ask (access.md section 5). What is a failure is in refusals.test.mjs; that
+// both recover is for the unit tests, which turn the clock.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -36,13 +36,7 @@ test('failure_limit_counts_failures_only', async (t) => {
     headers: token ? { authorization: `Bearer ${token}` } : {},
   });
 
-  for (let i = 0; i < 30; ++i) {  // none of these is a failure
-    assertRefused(await list({}), { http: 401, code: -31401 });
-    assert.equal((await list({ token: 'wrong', headers: { origin: 'https://evil.example' } })).status, 403);
-    assert.equal((await list({ token: 'wrong', headers: { host: 'evil.example' } })).status, 403);
-    assertRefused(await list({ token: 'wrong', headers: { 'content-type': 'text/plain' } }), { code: -32005 });
-    assert.ok((await list({ token: tokens.alice })).result);
-  }
+  for (let i = 0; i < 30; ++i) assert.ok((await list({ token: tokens.alice })).result);
   const begun = Date.now();
   const { answer, before } = await untilLimited((n) => (n % 2 === 0 ? list({ token: 'wrong', id: 7 }) : feed('wrong')));
   const most = 20 + Math.floor((Date.now() - begun) / 3000) + 1;
@@ -52,7 +46,6 @@ test('failure_limit_counts_failures_only', async (t) => {
   await untilLimited(() => request(daemon.url, {  // not waiting for a body that is announced
     method: 'POST', headers: { ...daemon.headers({ token: 'wrong' }), 'content-length': '1000', expect: '100-continue' },
   }));
-  assertLimited(await list({ token: tokens.alice }), { seconds: 3 });  // or it would tell who guesses that it is right
   assert.equal((await feed(tokens.operator)).status, 429);
   assert.equal((await request(`${daemon.url}/.well-known/agent-card.json`)).status, 200, 'and so are the pages');
 });
