@@ -2,9 +2,9 @@
 // says and by nobody else, as it comes and replayed.
 //
 // This proves what the feed makes of a visibility. That each producer gives the one that its object has is for the tests
-// of runtime/, and for feed_visibility.test.mjs, which drives all kinds that have a producer: all but subagent,
-// subagent.removed and config. That somebody without a credential gets no subscription at all is the gateway's doing:
-// refusals.test.mjs. "nobody" below is what would be read, were there one.
+// of runtime/, and for feed_visibility.test.mjs, which drives all kinds but subagent, subagent.removed and config. That
+// somebody without a credential gets no subscription at all is the gateway's doing: refusals.test.mjs. "nobody" below is
+// what would be read, were there one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
