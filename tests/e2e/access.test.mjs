@@ -4,12 +4,11 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as oauth from 'oauth4webapi';
 
 import { request, startDaemon, userMessage, users } from './harness.mjs';
 import { eventually, within } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
-import { GRANT, ask, done, form, letIn, poll, said, signIn } from './sign_in.mjs';
+import { GRANT, ask, done, form, letIn, poll, said, signIn, stockClient } from './sign_in.mjs';
 
 async function start(t, more) {
   const { tokens, options } = users([], signIn(more));
@@ -27,12 +26,8 @@ test('device_flow_full_lifetime', async (t) => {
   const world = await start(t);
   const { daemon, operator } = world;
   const feed = await daemon.feed(operator);
-  const [insecure, client] = [{ [oauth.allowInsecureRequests]: true }, { client_id: 'stock' }];
-  const issuer = new URL(daemon.url);
-  const server = await oauth.processDiscoveryResponse(issuer,
-    await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }));
-  const begun = await oauth.processDeviceAuthorizationResponse(server, client,
-    await oauth.deviceAuthorizationRequest(server, client, oauth.None(), { scope: 'user' }, insecure));
+  const client = await stockClient(daemon);
+  const begun = await client.ask('user');
   assert.match(begun.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
   assert.deepEqual([begun.expires_in, begun.interval], [600, 5]);
   const page = await request(begun.verification_uri_complete);
@@ -45,8 +40,7 @@ test('device_flow_full_lifetime', async (t) => {
   const typed = begun.user_code.toLowerCase().replace('-', ' ');
   const { approved } = await done(daemon, 'auth.device.approve', { user_code: typed, as: 'ada' }, operator);
   assert.deepEqual([approved.principal, approved.existing], ['user:ada', false]);
-  const { access_token: token, token_type, expires_in } = await oauth.processDeviceCodeResponse(server, client,
-    await oauth.deviceCodeGrantRequest(server, client, oauth.None(), begun.device_code, insecure));
+  const { access_token: token, token_type, expires_in } = await client.token(begun);
   assert.match(token, /^agentd_at_[0-9a-f]{64}$/);
   assert.deepEqual([token_type, expires_in], ['bearer', 8 * 3600]);
 
@@ -55,8 +49,7 @@ test('device_flow_full_lifetime', async (t) => {
   assertRefused(await daemon.command('auth.sessions', {}, { token, via: 'rpc' }),
     { http: 403, code: -31403, reason: 'PERMISSION_DENIED', metadata: { op: 'auth.sessions' } });
 
-  await oauth.processRevocationResponse(
-    await oauth.revocationRequest(server, client, oauth.None(), token, insecure));
+  await client.giveUp(token);
   isSignedOut(await daemon.rpc('GetTask', { id: task.id }, { token }));
   const last = await feed.until('a revoked event', ({ kind, data }) => kind === 'auth' && data.event === 'revoked');
   assert.equal(last.data.name, 'ada');

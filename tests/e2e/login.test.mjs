@@ -4,8 +4,10 @@ import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
+import { Authority } from './certificates.mjs';
 import { startDaemon, users } from './harness.mjs';
 import { Program, environment, eventually, makeFolder, removeFolder, run } from './processes.mjs';
+import { done, stockClient } from './sign_in.mjs';
 
 // The daemon asks to be polled every 5 s, so the tests mostly wait: they do it together.
 const LOGIN_MS = 20_000;
@@ -13,12 +15,16 @@ const LOGIN_MS = 20_000;
 const jsonLines = (text) => text.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 const mode = (path) => statSync(path).mode & 0o7777;
 
-// A daemon of the test's own, for it takes few sign-ins of one source, and its operator's command line.
-async function startWithSignIn(t, grant = {}) {
-  const { tokens, options } = users([], { a2a: { device_grant: { enabled: true, ...grant } } });
-  const daemon = await startDaemon(t, options);
+// A daemon of the test's own, for it takes few sign-ins of one source, and its operator's command line. `authority`: it is
+// served over TLS, with a certificate of this CA.
+async function startWithSignIn(t, grant = {}, authority = undefined) {
+  const sealed = authority && { listen: 'https://127.0.0.1:0', tls: authority.issueServer() };
+  const { tokens, options } = users([], { a2a: { device_grant: { enabled: true, ...grant }, ...sealed } });
+  const daemon = await startDaemon(t, { ...options, tls: { ca: authority?.pem } });
   const operator = async (...args) => {
-    const env = environment(daemon.folder, { AGENTD_URL: daemon.url, AGENTD_TOKEN: tokens.operator });
+    const env = environment(daemon.folder, {
+      AGENTD_URL: daemon.url, AGENTD_TOKEN: tokens.operator, ...(authority && { AGENTD_CA: authority.file }),
+    });
     const ended = await run(args, { env });
     return { ...ended, said: ended.stdout + ended.stderr };
   };
@@ -112,6 +118,41 @@ describe('device sign-in', { concurrency: true }, () => {
     assert.match(after.stderr, signedOut);
     assert.deepEqual(await sessions(), []);
     assert.equal((await operator('sessions', 'revoke', session.sid)).code, 1, 'there is none any more');
+  });
+
+  test('over TLS, a stock client and the command line sign in when they know the CA', async (t) => {
+    const folder = makeFolder();
+    t.after(() => removeFolder(folder));
+    const authority = new Authority(folder);
+    const own = await startWithSignIn(t, {}, authority);
+    const { daemon, operator, tokens, sessions } = own;
+    const person = somebody(t, daemon);
+    const unknown = await person.run(['login']);
+    assert.equal(unknown.code, 3, unknown.stderr);
+    assert.match(unknown.stderr, /certificate.*--ca FILE or AGENTD_CA/s);
+
+    const ca = ['--ca', authority.file];
+    const { login, code, ended } = await person.login(...ca);
+    assert.ok(login.stderr.includes(`${daemon.url}/oauth2/device`), login.stderr);
+    const approved = await operator('devices', 'approve', code, '--as', 'alice');
+    assert.equal(approved.code, 0, approved.said);
+    assert.deepEqual(await ended(), { code: 0, signal: null }, login.stderr);
+    assert.equal((await person.run(['send', ...ca, 'hello'])).code, 0);
+    assert.equal((await person.run(['tasks'])).code, 3, 'the CA is not kept');
+
+    const client = await stockClient(daemon);
+    const begun = await client.ask('user');
+    assert.equal(begun.verification_uri, `${daemon.url}/oauth2/device`);
+    await done(daemon, 'auth.device.approve', { user_code: begun.user_code, as: 'bob' }, { token: tokens.operator });
+    const { access_token: token } = await client.token(begun);
+    assert.deepEqual(await daemon.allTasks({}, { token }), [], "bob sees nothing of alice's");
+    assert.deepEqual((await sessions()).map(({ name, client_id: id }) => [name, id]),
+      [['alice', 'agentd-cli'], ['bob', 'stock']]);
+
+    await client.giveUp(token);
+    assert.equal((await daemon.rpc('ListTasks', {}, { token })).status, 401);
+    assert.equal((await person.run(['logout', ...ca])).code, 0);
+    assert.deepEqual(await sessions(), []);
   });
 
   test('logout ends the session and forgets the token, also of a daemon that is gone', async (t) => {
