@@ -86,13 +86,20 @@ def wait_until(reached: typing.Callable[[], bool], seconds: float) -> bool:
     return done
 
 
-def stalled_reader(daemon: Daemon, cursor: int, headers: dict | None = None) -> socket.socket:
+def subscriber(daemon: Daemon, cursor: int, headers: dict | None = None,
+               receive_bytes: int | None = None) -> socket.socket:
+    """A stream that has been asked for; the kernel chooses how much of it waits to be read, or `receive_bytes` do."""
     address = urllib.parse.urlsplit(daemon.url)
     reader = socket.socket()
-    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    if receive_bytes is not None:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     reader.connect((address.hostname, address.port))
     reader.sendall(daemon.request(daemon.envelope(SUBSCRIBE, {"fromSeq": cursor}), headers))
     return reader
+
+
+def stalled_reader(daemon: Daemon, cursor: int, headers: dict | None = None) -> socket.socket:
+    return subscriber(daemon, cursor, headers, receive_bytes=4096)
 
 
 def stalled(bench: Bench) -> dict:
