@@ -82,7 +82,7 @@ Result<Json> workflow_status(const runtime::Runs& runs, const feed::Viewer& view
     if (!run) return std::unexpected(run.error());
     out.push_back(short_run(run->facts));
   } else {
-    for (const runtime::RunFacts& facts : runs.newest(viewer, kNewestRuns)) out.push_back(short_run(facts));
+    runs.newest(viewer, kNewestRuns, [&out](const runtime::RunFacts& facts) { out.push_back(short_run(facts)); });
   }
   return Json{{"runs", std::move(out)}};
 }

@@ -49,10 +49,10 @@ Json status_document(const StatusSources& sources, const access::Caller& caller)
               {"model", slim.model},       {"version", slim.version},
               {"skills", Json::array()},   {"skill_prefix", slim.skill_prefix},
               {"values", slim.values},     {"workflows", workflows_json(sources.runs, caller)}};
-  out["runs"] = Json::array();
-  for (const runtime::RunFacts& facts : sources.runs.newest(viewer, kNewest)) {
-    out["runs"].push_back(feed::to_json(runtime::payload(facts)));
-  }
+  Json& runs = out["runs"] = Json::array();
+  sources.runs.newest(viewer, kNewest, [&runs](const runtime::RunFacts& facts) {
+    runs.push_back(feed::to_json(runtime::payload(facts)));
+  });
   out["runs_total"] = sources.runs.count(viewer);
   add_conversations(out, sources.conversations, viewer);
   out["activity"] = Json::array();

@@ -168,7 +168,9 @@ class World {
     RC_ASSERT(seq == newest_ + 1);
     RC_ASSERT(seq <= reserved_end_);
     newest_ = seq;
-    Json data = to_json(payload);
+    std::string written;
+    static_cast<void>(append_data(written, payload));
+    Json data = Json::parse(written);
     const auto frame = [&] {
       return fmt::format(R"({{"event":{{"seq":{},"ts":{},"kind":"{}","data":{}}}}})", seq, clock_.wall_ms(),
                          kind_name(kKind), dump_json(data));

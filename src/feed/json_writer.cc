@@ -58,6 +58,29 @@ ObjectWriter& ObjectWriter::nullable(std::string_view name, const std::optional<
   return value.has_value() ? text(name, *value) : raw(name, "null");
 }
 
+ObjectWriter& ObjectWriter::nullable(std::string_view name, const std::optional<std::uint64_t>& value) {
+  return value.has_value() ? count(name, *value) : raw(name, "null");
+}
+
+ObjectWriter& ObjectWriter::counts(std::string_view name, const std::map<std::string, std::uint64_t>& values) {
+  key(name);
+  ObjectWriter members(out_);
+  for (const auto& [member, number] : values) members.count(member, number);
+  members.close();
+  return *this;
+}
+
+ObjectWriter& ObjectWriter::texts(std::string_view name, const std::vector<std::string>& values) {
+  key(name);
+  out_ += '[';
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out_ += ',';
+    append_quoted(out_, values[i]);
+  }
+  out_ += ']';
+  return *this;
+}
+
 ObjectWriter& ObjectWriter::optional(std::string_view name, const std::optional<std::string>& value) {
   if (value.has_value()) text(name, *value);
   return *this;

@@ -4,14 +4,19 @@
 //   run.text("id", payload.id).count("tokens", payload.tokens);
 //   run.close();
 //
+// ValueWriter: the same members, as a Json that is built: one function can write either.
+//
 // Not copied; lives on the stack of the one thread that writes. Cost: for plain
 // ASCII one append per member, an order of magnitude below building and dumping a Json.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 
@@ -35,12 +40,39 @@ class ObjectWriter {
   ObjectWriter& json(std::string_view name, const Json& value);
   ObjectWriter& raw(std::string_view name, std::string_view json_text);
   ObjectWriter& nullable(std::string_view name, const std::optional<std::string>& value);  // nothing is null
+  ObjectWriter& nullable(std::string_view name, const std::optional<std::uint64_t>& value);
   ObjectWriter& optional(std::string_view name,
                          const std::optional<std::string>& value);  // nothing is left out
+  ObjectWriter& counts(std::string_view name, const std::map<std::string, std::uint64_t>& values);
+  ObjectWriter& texts(std::string_view name, const std::vector<std::string>& values);
 
  private:
   std::string& out_;
   bool first_ = true;
+};
+
+class ValueWriter {
+ public:
+  ValueWriter& text(std::string_view name, std::string_view value) { return json(name, std::string(value)); }
+  ValueWriter& count(std::string_view name, std::uint64_t value) { return json(name, value); }
+  ValueWriter& flag(std::string_view name, bool value) { return json(name, value); }
+  ValueWriter& json(std::string_view name, Json value) {
+    out_.emplace(name, std::move(value));
+    return *this;
+  }
+  template <class T>
+  ValueWriter& nullable(std::string_view name, const std::optional<T>& value) {
+    return json(name, value ? Json(*value) : Json());
+  }
+  ValueWriter& counts(std::string_view name, const std::map<std::string, std::uint64_t>& values) {
+    return json(name, values);
+  }
+  ValueWriter& texts(std::string_view name, const std::vector<std::string>& values) { return json(name, values); }
+
+  [[nodiscard]] Json take() { return std::move(out_); }
+
+ private:
+  Json out_ = Json::object();
 };
 
 }  // namespace agentd::feed

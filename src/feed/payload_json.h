@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/json.h"
-#include "feed/kind_table.h"
 #include "feed/payloads.h"
 
 namespace agentd::feed {
@@ -39,12 +38,11 @@ void append_data(std::string& out, const Config& payload);
 void append_data(std::string& out, const Audit& payload);
 void append_data(std::string& out, const Auth& payload);
 
-// The same as a value, for documents that hold what an event holds (the `status` read). Annotations included.
-template <Payload P>
-[[nodiscard]] Json to_json(const P& payload) {
-  std::string text;
-  static_cast<void>(append_data(text, payload));
-  return Json::parse(text);
-}
+// The same as values, for documents that hold what events hold (the `status` read): from the same functions.
+[[nodiscard]] Json to_json(const Run& payload);
+[[nodiscard]] Json to_json(const Conversation& payload);
+[[nodiscard]] Json to_json(const Subagent& payload);
+[[nodiscard]] Json to_json(const Child& payload);
+[[nodiscard]] Json to_json(const Activity& payload);
 
 }  // namespace agentd::feed

@@ -4,6 +4,7 @@
 
 #include "feed/bundle.h"
 #include "feed/json_writer.h"
+#include "feed/kind_table.h"
 #include "feed/task_limits.h"
 
 namespace agentd::feed {
@@ -27,16 +28,45 @@ Json artifact(const std::string& id, std::size_t bytes) {
 
 Json base_task() { return {{"id", "t"}, {"status", {{"state", "TASK_STATE_WORKING"}}}}; }
 
-std::string text_of(const Task& payload) {
+template <Payload P>
+std::string text_of(const P& payload) {
   std::string out;
   static_cast<void>(append_data(out, payload));
   return out;
+}
+
+template <Payload P>
+Json data_of(const P& payload) {
+  return Json::parse(text_of(payload));
 }
 
 std::string without_cut(const Task& payload) {
   std::string out;
   const Cut cut = append_data(out, payload);
   return out.erase(cut.begin, cut.end - cut.begin);
+}
+
+// Of the kinds that documents hold too. Each optional member once there and once not.
+TEST(PayloadJson, AsAValueItIsWhatTheTextSays) {
+  const auto same = [](const auto& payload) { EXPECT_EQ(to_json(payload), data_of(payload)); };
+  feed::Run run{
+      .id = "r", .workflow = "w", .status = "running", .start = "command", .steps = {{"done", 2}}, .tokens = 7};
+  same(run);
+  run.finished = 5;
+  run.output = {{"a", {1, nullptr}}};
+  run.error = run.task = run.principal = "\"\n\u00e9";
+  same(run);
+  Conversation conversation{.id = "c", .context_id = "x", .kind = "context", .skills = {}, .updated = 3};
+  same(conversation);
+  conversation.principal = conversation.plan = "p";
+  conversation.skills = {"one", "two"};
+  same(conversation);
+  same(Subagent{.handle = "h", .mode = "sync", .status = "failed", .tokens = 1, .error = "e", .updated = 2});
+  same(Child{.node = 1, .pid = 2, .kind = "step:r/a", .age_ms = 3, .tokens = 4, .cancelled = true});
+  Activity activity{.id = "a", .phase = "thinking", .round = 1, .started_ms = 2, .updated_ms = 3};
+  same(activity);
+  activity.task = activity.ctx = activity.tool = "t";
+  same(activity);
 }
 
 TEST(TaskJson, WithoutTheCutIsByteForByteTheTaskWithoutAnnotations) {
@@ -54,7 +84,7 @@ TEST(TaskJson, WithoutTheCutIsByteForByteTheTaskWithoutAnnotations) {
 TEST(TaskJson, LeavesNoEmptyMetadataBehind) {
   const Task payload{.task = base_task(), .annotations = {{"created", "x"}}};
   EXPECT_EQ(without_cut(payload), R"({"task":{"id":"t","status":{"state":"TASK_STATE_WORKING"}}})");
-  EXPECT_EQ(text_of({.task = base_task(), .annotations = {}}), without_cut(payload));
+  EXPECT_EQ(text_of(Task{.task = base_task(), .annotations = {}}), without_cut(payload));
 }
 
 TEST(TaskJson, PutsTheAnnotationsLastAndNeverTwice) {
@@ -66,7 +96,7 @@ TEST(TaskJson, PutsTheAnnotationsLastAndNeverTwice) {
 TEST(TaskJson, KeepsTheNewestFourMessages) {
   Task payload{.task = base_task(), .annotations = {}};
   for (int i = 1; i <= 6; ++i) payload.task["history"].push_back(message(i));
-  const Json history = to_json(payload)["task"]["history"];
+  const Json history = data_of(payload)["task"]["history"];
   ASSERT_EQ(history.size(), 4U);
   EXPECT_EQ(history[0]["messageId"], "m3");
   EXPECT_EQ(history[3], message(6));
@@ -75,46 +105,46 @@ TEST(TaskJson, KeepsTheNewestFourMessages) {
 TEST(TaskJson, KeepsMessagesWithin32KiB) {
   Task payload{.task = base_task(), .annotations = {}};
   payload.task["history"] = Json::array({message(1), message(2, 20'000), message(3, 20'000)});
-  EXPECT_EQ(to_json(payload)["task"]["history"], Json::array({message(3, 20'000)}));
+  EXPECT_EQ(data_of(payload)["task"]["history"], Json::array({message(3, 20'000)}));
   const std::size_t around = dump_json(message(1, 0)).size();
   payload.task["history"] = Json::array({message(1, kHistoryBytes - around)});
-  EXPECT_EQ(to_json(payload)["task"]["history"].size(), 1U);
+  EXPECT_EQ(data_of(payload)["task"]["history"].size(), 1U);
   payload.task["history"] = Json::array({message(1, kHistoryBytes - around + 1)});
-  EXPECT_FALSE(to_json(payload)["task"].contains("history"));
+  EXPECT_FALSE(data_of(payload)["task"].contains("history"));
 }
 
 TEST(TaskJson, SendsArtifactsPast256KiBByReference) {
   Task payload{.task = base_task(), .annotations = {}};
   const std::size_t around = dump_json(Json::array({artifact("a", 0)})).size();
   payload.task["artifacts"] = Json::array({artifact("a", kArtifactBytes - around)});
-  EXPECT_EQ(to_json(payload)["task"]["artifacts"], payload.task["artifacts"]);
+  EXPECT_EQ(data_of(payload)["task"]["artifacts"], payload.task["artifacts"]);
   payload.task["artifacts"] = Json::array({artifact("a", kArtifactBytes - around + 1)});
-  EXPECT_EQ(dump_json(to_json(payload)["task"]["artifacts"]),
+  EXPECT_EQ(dump_json(data_of(payload)["task"]["artifacts"]),
             R"([{"artifactId":"a","name":"n","description":"d","parts":[],"metadata":{"k":1}}])");
   // Many small ones count together: what is bounded is the event.
   payload.task["artifacts"] = Json::array({artifact("a", 150'000), artifact("b", 150'000)});
-  EXPECT_EQ(to_json(payload)["task"]["artifacts"][1]["parts"], Json::array());
+  EXPECT_EQ(data_of(payload)["task"]["artifacts"][1]["parts"], Json::array());
 }
 
 TEST(StepJson, CutsTheErrorAtACharacter) {
   StepDone payload{.run = "r", .step = "s", .status = "failed", .err = {}};
-  EXPECT_EQ(to_json(payload)["err"], nullptr);
+  EXPECT_EQ(data_of(payload)["err"], nullptr);
   payload.err = std::string(2048, 'x');
-  EXPECT_EQ(to_json(payload)["err"], *payload.err);
+  EXPECT_EQ(data_of(payload)["err"], *payload.err);
   std::string accents;
   for (int i = 0; i < 2048; ++i) accents += "\xC3\xA9";
   payload.err = accents + "\xC3\xA9tail";
-  EXPECT_EQ(to_json(payload)["err"], accents);
+  EXPECT_EQ(data_of(payload)["err"], accents);
   payload.err = "bad \xC3 byte";
-  EXPECT_EQ(to_json(payload)["err"], "bad \xEF\xBF\xBD byte");
+  EXPECT_EQ(data_of(payload)["err"], "bad \xEF\xBF\xBD byte");
 }
 
 TEST(PayloadJson, LeavesOutOrNullsWhatIsAbsent) {
   EXPECT_EQ(
-      dump_json(to_json(Auth{
+      dump_json(data_of(Auth{
           .event = "revoked", .client_id = "c", .scope = "user", .user_code = {}, .peer = {}, .sid = "s", .name = {}})),
       R"({"event":"revoked","client_id":"c","scope":"user","sid":"s"})");
-  EXPECT_EQ(dump_json(to_json(Resumed{})), R"({"paused":false})");
+  EXPECT_EQ(dump_json(data_of(Resumed{})), R"({"paused":false})");
   EXPECT_EQ(dump_json(to_json(Subagent{.handle = "h", .mode = "sync", .status = "running", .error = {}})),
             R"({"handle":"h","mode":"sync","status":"running","tokens":0,"error":null,"updated":0})");
 }

@@ -18,7 +18,9 @@ using workflow::RunStatus;
 using workflow::StepSpec;
 using workflow::StepStatus;
 
-constexpr std::size_t kProcesses = 64;      // at once, of all runs
+constexpr std::size_t kProcesses = 64;  // at once, of all runs
+constexpr std::size_t kKept = 500;      // that ended, in memory
+constexpr std::size_t kKeptOutputBytes = 4'096;
 constexpr std::size_t kErrorBytes = 2'000;  // of a step; the feed takes 2,048 characters
 
 const StepSpec& spec_of(const workflow::Workflow& workflow, const std::string& step) {
@@ -30,6 +32,8 @@ const StepSpec& spec_of(const workflow::Workflow& workflow, const std::string& s
 StepEnd failed(const Error& error) { return {.status = StepStatus::kFailed, .output = {}, .error = error.message}; }
 
 StepEnd cancelled() { return {.status = StepStatus::kCancelled, .output = {}, .error = "cancelled"}; }
+
+bool is_kept(const RunFacts& facts) { return dump_json(facts.output).size() <= kKeptOutputBytes; }
 
 feed::Visibility visibility(const RunFacts& facts) { return feed::Visibility::owner(facts.principal); }
 
@@ -71,7 +75,7 @@ Status Runs::load() {
     if (!status)
       return fail(Code::kUnavailable, "the store holds run " + row.id + " with an unknown status " + row.status);
     if (workflow::is_terminal(*status)) {
-      ended_[row.id] = {.principal = row.principal, .unwritten = {}};
+      ended_[row.id] = {.principal = row.principal};
       ended_by_age_.emplace(row.updated_ms, row.id);
       continue;
     }
@@ -324,14 +328,23 @@ void Runs::finish(const std::string& id) {
   changed(run);
   append_rows(pending_);  // its last rows, before it leaves memory
   tell_task(run.facts);
-  ended_[id] = {.principal = run.facts.principal, .unwritten = run.facts};
+  ended_[id] = {.principal = run.facts.principal, .facts = run.facts, .written = false};
   ended_by_age_.emplace(run.facts.updated_ms, id);
   journal_.once_durable([this, id] {
-    if (const auto at = ended_.find(id); at != ended_.end()) at->second.unwritten.reset();
+    if (const auto at = ended_.find(id); at != ended_.end()) {
+      at->second.written = true;
+      if (!is_kept(*at->second.facts)) at->second.facts.reset();
+    }
+    if (ended_by_age_.size() > kKept) forget(std::prev(ended_by_age_.end(), kKept + 1)->second);
     enforce_retention();
   });
   live_.erase(id);
   instance_.count([](Counters& c) { ++c.runs_finished; });
+}
+
+void Runs::forget(const std::string& id) {
+  Ended& ended = ended_.at(id);
+  if (ended.written) ended.facts.reset();
 }
 
 void Runs::tell_task(const RunFacts& facts) {
@@ -379,25 +392,38 @@ void Runs::append_rows(store::Batch& batch) {
   dirty_.clear();
 }
 
-std::vector<RunFacts> Runs::newest(const feed::Viewer& viewer, std::size_t limit) const {
-  std::vector<RunFacts> out;
+void Runs::newest(const feed::Viewer& viewer, std::size_t limit,
+                  const std::function<void(const RunFacts&)>& seen) const {
+  std::vector<const RunFacts*> live;
   for (const auto& [id, run] : live_) {
-    if (feed::may_see(viewer, visibility(run.facts))) out.push_back(run.facts);
+    if (feed::may_see(viewer, visibility(run.facts))) live.push_back(&run.facts);
   }
-  std::ranges::sort(out, std::ranges::greater{}, &RunFacts::updated_ms);
-  for (auto at = ended_by_age_.rbegin(); at != ended_by_age_.rend() && out.size() < limit; ++at) {
-    const Ended& ended = ended_.at(at->second);
+  std::ranges::sort(live, std::ranges::greater{}, &RunFacts::updated_ms);
+  std::size_t left = limit;
+  for (const RunFacts* facts : live) {
+    if (left-- == 0) return;
+    seen(*facts);
+  }
+  std::size_t age = 0;
+  for (auto at = ended_by_age_.rbegin(); at != ended_by_age_.rend() && left > 0; ++at, ++age) {
+    Ended& ended = ended_.at(at->second);
     if (!feed::may_see(viewer, feed::Visibility::owner(ended.principal))) continue;
-    if (ended.unwritten) {
-      out.push_back(*ended.unwritten);
-      continue;
+    if (!ended.facts) {
+      const auto row = journal_.store().run(at->second);
+      if (!row || !*row) continue;
+      auto facts = facts_from_row(**row);
+      if (!facts) continue;
+      if (age >= kKept || !is_kept(*facts)) {
+        seen(*facts);
+        --left;
+        continue;
+      }
+      facts->inputs = nullptr;
+      ended.facts = *std::move(facts);
     }
-    const auto row = journal_.store().run(at->second);
-    if (!row || !*row) continue;
-    if (auto facts = facts_from_row(**row)) out.push_back(std::move(*facts));
+    seen(*ended.facts);
+    --left;
   }
-  if (out.size() > limit) out.resize(limit);
-  return out;
 }
 
 const Run* Runs::working(const feed::Viewer& viewer, const std::string& id) const {
@@ -417,8 +443,8 @@ Result<Runs::Whole> Runs::find(const feed::Viewer& viewer, const std::string& id
   if (ended == ended_.end() || !feed::may_see(viewer, feed::Visibility::owner(ended->second.principal))) {
     return fail(Code::kTaskNotFound, "there is no such run, or it is not yours");
   }
-  if (ended->second.unwritten) {
-    out.facts = *ended->second.unwritten;
+  if (ended->second.facts) {
+    out.facts = *ended->second.facts;
   } else {
     const auto row = journal_.store().run(id);
     if (!row) return std::unexpected(row.error());

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -77,8 +78,9 @@ class Runs final {
     std::map<std::string, Json> steps;
   };
   [[nodiscard]] Result<Whole> find(const feed::Viewer& viewer, const std::string& run, bool with_steps) const;
-  // The newest `limit` runs that the viewer may see, newest first.
-  [[nodiscard]] std::vector<RunFacts> newest(const feed::Viewer& viewer, std::size_t limit) const;
+  // Calls `seen` with each of the newest `limit` runs that the viewer may see, newest first. The newest 500 that ended are kept
+  // in memory, without inputs, and unless their output is long; others are read from the store.
+  void newest(const feed::Viewer& viewer, std::size_t limit, const std::function<void(const RunFacts&)>& seen) const;
   [[nodiscard]] std::size_t count(const feed::Viewer& viewer) const;
   struct Known {
     std::shared_ptr<const workflow::Workflow> workflow;
@@ -90,7 +92,8 @@ class Runs final {
  private:
   struct Ended {
     std::string principal;
-    std::optional<RunFacts> unwritten;  // until they are in the store, which is asked for them then
+    std::optional<RunFacts> facts = {};  // until they are in the store, and while they are kept
+    bool written = true;
   };
   struct Started {
     std::string run, step;
@@ -108,6 +111,7 @@ class Runs final {
   void end_step(Run& run, const std::string& step, StepEnd end);
   void changed(Run& run);
   void finish(const std::string& id);
+  void forget(const std::string& id);
   void tell_task(const RunFacts& facts);
   void append_rows(store::Batch& batch);
   [[nodiscard]] feed::Child payload(process::ChildId child) const;
@@ -121,7 +125,7 @@ class Runs final {
   config::Retention retention_;
   std::map<std::string, Known> workflows_;
   std::unordered_map<std::string, Run> live_;
-  std::unordered_map<std::string, Ended> ended_;
+  mutable std::unordered_map<std::string, Ended> ended_;  // mutable: facts that were read are kept
   std::set<std::pair<std::int64_t, std::string>> ended_by_age_;
   std::map<process::ChildId, Started> started_;
   std::deque<std::pair<std::string, std::string>> waiting_;  // run, step: for a free place among the processes

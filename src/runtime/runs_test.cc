@@ -31,9 +31,10 @@ class RunsTest : public CoreTest {
                          .task = id});
   }
   RunFacts newest() {
-    const auto facts = runs().newest(kOperator, 1);
-    EXPECT_EQ(facts.size(), 1U);
-    return facts.empty() ? RunFacts{} : facts.front();
+    std::vector<RunFacts> seen;
+    runs().newest(kOperator, 1, [&seen](const RunFacts& facts) { seen.push_back(facts); });
+    EXPECT_EQ(seen.size(), 1U);
+    return seen.empty() ? RunFacts{} : seen.front();
   }
   bool run_until_over() {
     return run_until([&] { return runs().live() == 0; }) && run_until_durable();

@@ -61,6 +61,7 @@ test('without a bearer mechanism the header is ignored', async () => {
 });
 
 test('the checks come in the order of the contract', async () => {
+  const big = envelope({ params: { pad: 'x'.repeat(2 * 1024 * 1024) } });
   const bearer = { token: tokens.alice };
   const subscribe = (over) => envelope({ method: SUBSCRIBE, params: { fromSeq: -1 }, ...over });
   const rows = [

@@ -138,7 +138,7 @@ const rows = [
       'not granted': { ...command('workflow.run', { workflow: 'pair' }), token: tokens.bob },
     },
     http: 403, code: -31403, reason: 'PERMISSION_DENIED', id: 7,
-    says: /^auth\.sessions is for operators$|^you may not run the workflow "pair"$/,
+    says: /^auth\.sessions is for operators$|^you may not run the workflow "pair"; an operator can grant it to you$/,
     never: { unix: OPERATOR },
   },
   {
