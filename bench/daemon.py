@@ -51,7 +51,7 @@ class Daemon:
         begun = time.monotonic()
         self.process = subprocess.Popen([*self.pinned, self.binary, "serve", "-c", self.folder / "agentd.yaml", *self.args],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                        cwd=self.folder, env={**CLEAN, **self.env})
+                                        cwd=self.folder, env={**CLEAN, "XDG_RUNTIME_DIR": self.folder / "run", **self.env})
         # A daemon that neither listens nor ends must not hold us: its stderr closes when it is killed.
         watchdog = threading.Timer(START_SECONDS, self.process.kill)
         watchdog.start()

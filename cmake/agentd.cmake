@@ -63,6 +63,8 @@ function(agentd_test folder)
   add_executable(${folder}_test ${ARG_SOURCES})
   target_link_libraries(${folder}_test PRIVATE agentd_${folder} ${ARG_LINKS} GTest::gtest_main)
   add_test(NAME ${folder} COMMAND ${folder}_test)
+  # Where no daemon of the developer's own is found.
+  set_tests_properties(${folder} PROPERTIES ENVIRONMENT "XDG_RUNTIME_DIR=${CMAKE_BINARY_DIR}/run")
 endfunction()
 
 # agentd_fuzz(<name> USES <folders...> SOURCES <files...>) makes a libFuzzer target in the fuzz preset, and elsewhere a

@@ -51,7 +51,8 @@ def unit(test: dict) -> Outcome:
     """One program: its GoogleTest cases, or the program itself as one case when it is none of GoogleTest's."""
     properties = {p["name"]: p["value"] for p in test.get("properties", [])}
     status, output, seconds = run(test["command"] + ["--gtest_color=no"], UNIT_SECONDS,
-                                  cwd=properties.get("WORKING_DIRECTORY"))
+                                  cwd=properties.get("WORKING_DIRECTORY"),
+                                  env=os.environ | dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", [])))
     outcome = Outcome(test["name"], seconds, output)
     ended: dict[str, str] = {}
     for verdict, case in ENDED.findall(output):

@@ -26,6 +26,8 @@ class LiveAccess final {
   [[nodiscard]] bool from_here(const Presented& presented) const { return rules()->from_here(presented); }
   [[nodiscard]] Result<Caller> identify(const Presented& presented) const;
 
+  // Those that hold now.
+  [[nodiscard]] std::shared_ptr<const Access> rules() const;
   // True when somebody is revoked by it; their streams are then to be woken.
   bool replace(std::shared_ptr<const Access> rules);
 
@@ -43,7 +45,6 @@ class LiveAccess final {
   };
   using Standings = std::map<std::string, std::weak_ptr<Standing>>;  // by what was shown
 
-  [[nodiscard]] std::shared_ptr<const Access> rules() const;
   void forget_gone() const AGENTD_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -8,6 +8,12 @@ namespace agentd::access {
 
 using config::Role;
 
+namespace {
+
+std::string_view to_string(SessionKind kind) { return kind == SessionKind::kLaunch ? "launch" : "device"; }
+
+}  // namespace
+
 Caller caller_of(const Session& session) {
   return {.viewer = {.is_operator = session.role == Role::kOperator, .principal = session.principal()},
           .role = session.role,
@@ -18,19 +24,21 @@ Caller caller_of(const Session& session) {
 std::string Session::principal() const { return role == Role::kOperator ? "operator" : "user:" + name; }
 
 Json to_json(const Session& session) {
-  return {{"sid", session.sid},
-          {"kind", "device"},
-          {"principal", session.principal()},
-          {"role", to_string(session.role)},
-          {"client_id", session.client_id},
-          {"created_at", session.created_ms},
-          {"expires_at", session.expires_ms},
-          {"approved_by", session.approved_by},
-          {"name", session.name}};
+  Json out = {{"sid", session.sid},
+              {"kind", to_string(session.kind)},
+              {"principal", session.principal()},
+              {"role", to_string(session.role)},
+              {"client_id", session.client_id},
+              {"created_at", session.created_ms},
+              {"expires_at", session.expires_ms},
+              {"approved_by", session.approved_by}};
+  if (!session.name.empty()) out["name"] = session.name;
+  return out;
 }
 
 std::string to_body(const Session& session) {
   return dump_json({{"token_hash", session.token_hash},
+                    {"kind", to_string(session.kind)},
                     {"name", session.name},
                     {"role", to_string(session.role)},
                     {"client_id", session.client_id},
@@ -41,7 +49,10 @@ std::string to_body(const Session& session) {
 
 Result<Session> from_body(const std::string& sid, const std::string& body) try {
   const Json from = Json::parse(body);
+  // A row of before there were launches has no kind.
+  const bool launch = from.value("kind", "device") == "launch";
   return Session{.sid = sid,
+                 .kind = launch ? SessionKind::kLaunch : SessionKind::kDevice,
                  .token_hash = from.at("token_hash"),
                  .name = from.at("name"),
                  .role = from.at("role") == "operator" ? Role::kOperator : Role::kUser,

@@ -24,10 +24,14 @@ namespace agentd::access {
 
 inline constexpr std::string_view kTokenPrefix = "agentd_at_";
 
+// How it came about: a device that an operator let in, or a program beside the daemon, of the daemon's own user.
+enum class SessionKind : std::uint8_t { kDevice, kLaunch };
+
 struct Session {
-  std::string sid;         // ds_ and 16 digits
+  std::string sid;  // ds_ or ls_, and 16 digits
+  SessionKind kind = SessionKind::kDevice;
   std::string token_hash;  // SHA-256, hex
-  std::string name;        // whose: several sessions of one name are one principal
+  std::string name;        // whose: several sessions of one name are one principal; "" for a launch
   config::Role role = config::Role::kUser;
   std::string client_id;
   std::string approved_by;  // principal

@@ -52,6 +52,20 @@ TEST(Sessions, ComeBackFromTheStore) {
   for (const char* body : {"", "{}", "[]", R"({"token_hash":1})"}) EXPECT_FALSE(from_body("ds_1", body)) << body;
 }
 
+TEST(Sessions, RememberTheirKindAndARowOfBeforeIsADevice) {
+  Session one = session("ls_1", "");
+  one.kind = SessionKind::kLaunch;
+  one.role = config::Role::kOperator;
+  const auto launched = from_body("ls_1", to_body(one));
+  ASSERT_TRUE(launched);
+  EXPECT_EQ(launched->kind, SessionKind::kLaunch);
+  EXPECT_EQ(to_json(*launched)["kind"], "launch");
+  EXPECT_EQ(to_json(*launched)["principal"], "operator");
+  Json old = Json::parse(to_body(session("ds_1", "ada")));
+  old.erase("kind");
+  EXPECT_EQ(from_body("ds_1", dump_json(old))->kind, SessionKind::kDevice);
+}
+
 TEST(Sessions, ShowTheOldestFirstAndNoHash) {
   Sessions sessions;
   sessions.add(session("ds_2", "ada", 2));

@@ -30,8 +30,12 @@ std::int64_t now_ms() {
 
 std::vector<std::string> environment_for(const DaemonSpec& spec) {
   std::vector<std::string> lines;
-  for (char** line = environ; *line != nullptr; ++line) {
-    if (!std::string_view(*line).starts_with("AGENTD_")) lines.emplace_back(*line);
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view line = *at;
+    const auto name = line.substr(0, line.find('='));
+    const bool given = std::ranges::find(spec.environment, name, &std::pair<std::string, std::string>::first) !=
+                       spec.environment.end();
+    if (!given && !name.starts_with("AGENTD_")) lines.emplace_back(line);
   }
   for (const auto& [name, value] : spec.environment) lines.push_back(fmt::format("{}={}", name, value));
   return lines;

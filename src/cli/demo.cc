@@ -100,6 +100,7 @@ class Demo final {
                                      .arguments = {"serve", "-c", folder_ + "/agentd.yaml"},
                                      .environment = {{"AGENTD_A2A_LISTEN", "http://127.0.0.1:0"},
                                                      {"AGENTD_STORE_PATH", folder_ + "/state"},
+                                                     {"XDG_RUNTIME_DIR", folder_ + "/run"},
                                                      {"AGENTD_LOG_FORMAT", "json"}}});
     if (!child) return report(child.error(), {}, console_);
     const int code = run_with(**child);

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "base/descriptor.h"
+#include "base/folders.h"
 #include "client/url.h"
 
 namespace agentd::client {
@@ -26,12 +26,6 @@ constexpr int kLockStepMs = 10;
 
 std::unexpected<Error> disk(const std::string& path, std::string_view what) {
   return fail(Code::kInternal, fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
-}
-
-// An absolute path that the environment names, or "". The XDG specification has relative ones ignored.
-std::string folder_of(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value == '/' ? value : "";
 }
 
 Result<std::string> read_all(int fd, const std::string& path) {
@@ -90,13 +84,8 @@ Status replace(int folder, const fs::path& path, std::string_view text) {
 }  // namespace
 
 std::string credentials_path() {
-  std::string folder = folder_of("XDG_CONFIG_HOME");
-  if (folder.empty()) {
-    folder = folder_of("HOME");
-    if (folder.empty()) return {};
-    folder += "/.config";
-  }
-  return folder + "/agentd/credentials.json";
+  const std::string folder = user_folder("XDG_CONFIG_HOME", ".config");
+  return folder.empty() ? "" : folder + "/agentd/credentials.json";
 }
 
 Result<std::string> Credentials::find(const std::string& url) const {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "base/log.h"
 #include "base/quota.h"
 #include "base/version.h"
+#include "daemon/control_sockets.h"
 #include "daemon/core.h"
 #include "daemon/edge.h"
 #include "daemon/public_pages.h"
@@ -110,6 +112,12 @@ Result<std::vector<std::unique_ptr<net::Listener>>> open_listeners(const config:
   return out;
 }
 
+std::vector<std::string> urls_of(const std::vector<std::unique_ptr<net::Listener>>& listeners) {
+  std::vector<std::string> out;
+  for (const auto& listener : listeners) out.push_back(listener->url());
+  return out;
+}
+
 // What the agent card names: a client elsewhere can do nothing with the path of a socket.
 std::string card_url(const config::Snapshot& config, const std::vector<std::unique_ptr<net::Listener>>& listeners) {
   if (!config.a2a.url.empty()) return config.a2a.url;
@@ -149,7 +157,7 @@ feed::Options feed_options(const config::Snapshot& config) {
 class Life final {
  public:
   Life(const Setup& setup, EdgeOptions edges, std::unique_ptr<store::Store> store, std::uint64_t reserved,
-       const std::string& url)
+       const std::string& url, std::vector<std::string> origins)
       : config_(setup.config),
         store_(std::move(store)),
         feed_(
@@ -160,7 +168,7 @@ class Life final {
         url_(url),
         facts_(card_facts(setup, url)),
         pages_(public_pages(*facts_.get())),
-        oauth_(core_.sign_in(), sessions_, config_.a2a.device_grant, clock_, without_slash(url)),
+        oauth_(core_.sign_in(), sessions_, config_.a2a.device_grant, clock_, without_slash(url), std::move(origins)),
         edges_(edges.count, clock_,
                {.core = loop_,
                 .service = core_.service(),
@@ -198,8 +206,8 @@ class Life final {
   [[nodiscard]] Status load() { return core_.load(); }
 
   void run(std::vector<std::unique_ptr<net::Listener>> listeners) {
-    Json urls = Json::array();
-    for (const auto& listener : listeners) urls.push_back(listener->url());
+    const std::vector<std::string> urls = urls_of(listeners);
+    std::ranges::move(open_control_sockets(urls), std::back_inserter(listeners));
     loop_.post([this] {
       core_.start();
       reload_.start();
@@ -274,7 +282,8 @@ int run(const Setup& setup, EdgeOptions edges) {
   const auto reserved = (*store)->reserved_seq();
   if (!reserved) return cannot_serve(reserved.error().message);
   if (edges.count == 0) edges.count = std::clamp(usable_processors(), 1U, kMostEdges);
-  Life life(setup, edges, std::move(*store), *reserved, card_url(config, *listeners));
+  Life life(setup, edges, std::move(*store), *reserved, card_url(config, *listeners),
+            local_origins(urls_of(*listeners)));
   if (const Status loaded = life.load(); !loaded) return cannot_serve(loaded.error().message);
   if (config.a2a.insecure) {
     log::warn("a2a.insecure is set: what goes over an http:// address, tokens too, can be read on the way");

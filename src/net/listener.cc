@@ -186,6 +186,7 @@ struct Listener::Impl {
       if (socket) {
         starved = false;
         if (auto peer = peer_of(socket.get(), address)) {
+          peer->tls = tls != nullptr;
           accepted(std::move(socket), *std::move(peer), tls ? tls->accept() : nullptr);
         }
         if (!fd) return;  // closed by the callback

@@ -19,6 +19,7 @@ namespace agentd::net {
 struct Peer {
   std::string address;    // "127.0.0.1" (also of ::ffff:127.0.0.1), "::1"; "unix" for a unix socket
   bool loopback = false;  // the peer and the address it came to are both loopback
+  bool tls = false;       // it speaks https
   long uid = -1;          // of a unix peer (SO_PEERCRED)
   std::shared_ptr<const Certificate> certificate = nullptr;  // that a TLS peer showed, verified; null if none
 };

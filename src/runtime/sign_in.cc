@@ -13,6 +13,7 @@ namespace {
 using access::DeviceCodes;
 using access::DeviceRequest;
 using access::Session;
+using access::SessionKind;
 using config::Role;
 
 constexpr std::int64_t kLookAgainMs = 60'000;  // for sessions that expire, because the wall clock may jump
@@ -25,6 +26,8 @@ std::unexpected<Error> refuse(const std::string& field, const std::string& messa
   return std::unexpected(
       Error{.code = Code::kInvalidParams, .message = field + " " + message, .violations = {{field, message}}});
 }
+
+std::string new_token() { return std::string(access::kTokenPrefix) + random_hex(kTokenDigits); }
 
 std::string text(Role role) { return std::string(access::to_string(role)); }
 
@@ -57,6 +60,7 @@ SignIn::SignIn(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock&
       rules_(config.a2a.principals),
       persist_(config.a2a.sessions_persist),
       codes_(clock, config_.code_ttl_ms),
+      launch_codes_(clock),
       expiring_(loop),
       audit_(audit) {}
 
@@ -67,10 +71,12 @@ Status SignIn::load() {
     auto session = access::from_body(row.sid, row.body);
     if (!session) return std::unexpected(session.error());
     // What is no longer offered is over for good, and does not come back when it is offered again.
-    if (!enabled() || !persist_ || std::ranges::find(config_.scopes, text(session->role)) == config_.scopes.end()) {
-      journal_.put(store::DropSession{row.sid});
-    } else {
+    const bool offered = session->kind == SessionKind::kLaunch ||
+                         (enabled() && std::ranges::find(config_.scopes, text(session->role)) != config_.scopes.end());
+    if (persist_ && offered) {
       sessions_.add(*std::move(session));
+    } else {
+      journal_.put(store::DropSession{row.sid});
     }
   }
   expire();
@@ -90,7 +96,7 @@ SignIn::Answer SignIn::poll(std::string_view device_code, std::string_view clien
   auto polled = codes_.poll(device_code, client_id);
   Answer answer{.poll = polled.poll, .token = {}};
   if (polled.poll != DeviceCodes::Poll::kApproved) return answer;
-  answer.token = std::string(access::kTokenPrefix) + random_hex(kTokenDigits);
+  answer.token = new_token();
   answer.scope = polled.approval.scope;
   Session session{.sid = "ds_" + random_hex(kSidDigits),
                   .token_hash = sha256_hex(answer.token),
@@ -100,15 +106,45 @@ SignIn::Answer SignIn::poll(std::string_view device_code, std::string_view clien
                   .approved_by = std::move(polled.approval.approved_by),
                   .created_ms = clock_.wall_ms(),
                   .expires_ms = clock_.wall_ms() + config_.token_ttl_ms};
+  const access::Caller caller = caller_of(session);
+  audit_.done(&caller, "auth.device.token", {{"client_id", session.client_id}, {"sid", session.sid}});
+  begin(std::move(session));
+  return answer;
+}
+
+std::string SignIn::launch_code(access::LaunchBinding binding) { return launch_codes_.issue(std::move(binding)); }
+
+std::optional<std::string> SignIn::launch(std::string_view code, const access::LaunchBinding& shown,
+                                          const std::string& peer) {
+  if (!launch_codes_.redeem(code, shown)) return std::nullopt;
+  std::string token = new_token();
+  Session session{.sid = "ls_" + random_hex(kSidDigits),
+                  .kind = SessionKind::kLaunch,
+                  .token_hash = sha256_hex(token),
+                  .name = {},
+                  .role = Role::kOperator,
+                  .client_id = shown.client_id,
+                  .approved_by = "operator",
+                  .created_ms = clock_.wall_ms(),
+                  .expires_ms = clock_.wall_ms() + kLaunchTtlMs};
+  const access::Caller caller = caller_of(session);
+  audit_.done(&caller, "auth.launch", {{"client_id", session.client_id}, {"sid", session.sid}, {"peer", peer}});
+  feed_.push(feed::Visibility::operators(), feed::Auth{.event = "launch",
+                                                       .client_id = session.client_id,
+                                                       .scope = text(session.role),
+                                                       .peer = peer,
+                                                       .sid = session.sid});
+  begin(std::move(session));
+  return token;
+}
+
+void SignIn::begin(Session session) {
   if (persist_) {
     journal_.put(
         store::SessionRow{.sid = session.sid, .expires_ms = session.expires_ms, .body = access::to_body(session)});
   }
-  const access::Caller caller = caller_of(session);
-  audit_.done(&caller, "auth.device.token", {{"client_id", session.client_id}, {"sid", session.sid}});
   sessions_.add(std::move(session));
   expire();
-  return answer;
 }
 
 void SignIn::give_up(std::string_view token) {
@@ -206,11 +242,12 @@ std::vector<Session> SignIn::end(const Which& which, bool revoked) {
   for (const Session& session : ended) {
     journal_.put(store::DropSession{session.sid});
     if (!revoked) continue;
-    feed_.push(feed::Visibility::operators(), feed::Auth{.event = "revoked",
-                                                         .client_id = session.client_id,
-                                                         .scope = text(session.role),
-                                                         .sid = session.sid,
-                                                         .name = session.name});
+    feed_.push(feed::Visibility::operators(),
+               feed::Auth{.event = "revoked",
+                          .client_id = session.client_id,
+                          .scope = text(session.role),
+                          .sid = session.sid,
+                          .name = session.name.empty() ? std::nullopt : std::optional(session.name)});
   }
   return ended;
 }

@@ -1,5 +1,5 @@
-// SignIn: device sign-in and the sessions that come of it (access.md section 4): what asks, approves and revokes changes here,
-// is stored, pushed on the feed (`auth`) and audited, and nowhere else.
+// SignIn: device sign-in, launch, and the sessions that come of them (access.md section 4): what asks, approves and revokes
+// changes here, is stored, pushed on the feed (`auth`) and audited, and nowhere else.
 // What an op does is audited with the op.
 //
 // Confined to the core thread; the sessions it fills are for every thread. A session ends here: `on_ended` is called when
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "access/device_codes.h"
+#include "access/launch_codes.h"
 #include "access/sessions.h"
 #include "base/clock.h"
 #include "config/snapshot.h"
@@ -46,6 +47,16 @@ class SignIn final {
     config::Role scope = config::Role::kUser;
   };
   [[nodiscard]] Answer poll(std::string_view device_code, std::string_view client_id);
+
+  // ---- The side of a program beside the daemon, of the daemon's own user. It needs no device sign-in to be on.
+  static constexpr std::int64_t kLaunchTtlMs = 8LL * 3600 * 1000;
+  [[nodiscard]] std::string launch_code(access::LaunchBinding binding);
+  // The token of an operator's session, good once the journal is durable. Nothing for a code that is not good, or not for
+  // `shown`; it is used up either way.
+  [[nodiscard]] std::optional<std::string> launch(std::string_view code, const access::LaunchBinding& shown,
+                                                  const std::string& peer);
+
+  // ---- Of any session.
   // What its holder gives up. A token that is not one changes nothing.
   void give_up(std::string_view token);
 
@@ -58,6 +69,7 @@ class SignIn final {
   [[nodiscard]] Done revoke(const Json& args);
 
  private:
+  void begin(access::Session session);
   using Which = std::function<bool(const access::Session&)>;
   std::vector<access::Session> end(const Which& which, bool revoked);
   void expire();
@@ -70,6 +82,7 @@ class SignIn final {
   std::vector<config::PrincipalRule> rules_;
   const bool persist_;
   access::DeviceCodes codes_;
+  access::LaunchCodes launch_codes_;
   net::Timer expiring_;
   std::function<void()> on_ended_;
   Audit& audit_;

@@ -13,9 +13,9 @@ class SignInTest : public CoreTest {
  protected:
   SignInTest() { start(true); }
 
-  void start(bool persist) {
+  void start(bool persist, bool device_grant = true) {
     Setting setting;
-    setting.config.a2a.device_grant.enabled = true;
+    setting.config.a2a.device_grant.enabled = device_grant;
     setting.config.a2a.device_grant.token_ttl_ms = 1'000'000;
     setting.config.a2a.sessions_persist = persist;
     setting.config.a2a.principals.push_back({.id = "bob"});
@@ -35,6 +35,7 @@ class SignInTest : public CoreTest {
     EXPECT_TRUE(sign_in().approve({{"user_code", asked.user_code}, {"as", name}}, "operator", "args"));
     return sign_in().poll(asked.device_code, "cli").token;
   }
+  std::string launch() { return sign_in().launch(sign_in().launch_code(kHere), kHere, "::1").value_or(""); }
   std::optional<access::Caller> caller(const std::string& token) { return sessions().find(token, clock_.wall_ms()); }
   // What the feed says of sign-ins: their `event`s, in order.
   std::vector<std::string> said() {
@@ -49,6 +50,7 @@ class SignInTest : public CoreTest {
     return newest.empty() ? Json() : Json::parse(newest.front().body);
   }
 
+  const access::LaunchBinding kHere{.client_id = "cli", .origin = "http://127.0.0.1:8420"};
   int ended = 0;
 };
 
@@ -162,6 +164,45 @@ TEST_F(SignInTest, KeepsNothingWhenToldSo) {
   EXPECT_TRUE(caller(token));
   life_->journal.flush_now();
   start(false);
+  EXPECT_FALSE(caller(token));
+}
+
+TEST_F(SignInTest, ALaunchIsASessionOfTheOperator) {
+  const std::string token = launch();
+  EXPECT_TRUE(token.starts_with(access::kTokenPrefix));
+  const auto launched = caller(token);
+  ASSERT_TRUE(launched && launched->viewer.is_operator);
+  EXPECT_EQ(launched->viewer.principal, "operator");
+  EXPECT_TRUE(launched->sid.starts_with("ls_"));
+  EXPECT_EQ(pushed("auth"), std::vector<Json>{Json({{"event", "launch"},
+                                                    {"client_id", "cli"},
+                                                    {"scope", "operator"},
+                                                    {"peer", "::1"},
+                                                    {"sid", launched->sid}})});
+  EXPECT_EQ(last_audited()["action"], "auth.launch");
+  EXPECT_EQ(sign_in().sessions()["sessions"][0]["kind"], "launch");
+  EXPECT_EQ(sign_in().revoke({{"sid", launched->sid}}).result, Json({{"revoked", 1}}));
+  EXPECT_TRUE(launched->is_revoked());
+  EXPECT_EQ(said(), (Said{"launch", "revoked"}));
+}
+
+TEST_F(SignInTest, ALaunchCodeThatIsNotGoodMakesNoSession) {
+  const std::string code = sign_in().launch_code(kHere);
+  EXPECT_FALSE(sign_in().launch(code, {.client_id = "cli", .origin = ""}, "::1"));
+  EXPECT_FALSE(sign_in().launch(code, kHere, "::1"));
+  EXPECT_TRUE(sign_in().sessions()["sessions"].empty());
+  EXPECT_TRUE(said().empty());
+}
+
+TEST_F(SignInTest, ALaunchOutlivesTheDaemonWithoutDeviceSignIn) {
+  start(true, false);
+  const std::string token = launch();
+  life_->journal.flush_now();
+  start(true, false);
+  EXPECT_TRUE(caller(token));
+  clock_.advance_ms(SignIn::kLaunchTtlMs - 1);
+  EXPECT_TRUE(caller(token));
+  clock_.advance_ms(1);
   EXPECT_FALSE(caller(token));
 }
 

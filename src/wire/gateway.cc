@@ -165,7 +165,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
     return response;
   };
   const bool events = header.path == kEvents;
-  const bool sign_in = parts_.oauth.has(header.path);
+  const bool sign_in = parts_.oauth.has(header);
   if (!page && !events && !sign_in && !is_rpc(header.path)) {
     return tell(plain(404,
                       "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
@@ -202,8 +202,8 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   if (!preflight && pages->has(request.path)) return exchange->respond(pages->get(request));
   if (request.header("Origin")) exchange = readable_by_origin(std::move(exchange));
   if (preflight) return exchange->respond(preflight_response());
-  if (parts_.oauth.has(request.path)) {
-    auto handled = parts_.oauth.handle(request);
+  if (parts_.oauth.has(request)) {
+    auto handled = parts_.oauth.handle(request, *parts_.access.rules());
     if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));
     return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
   }

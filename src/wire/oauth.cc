@@ -1,6 +1,7 @@
 #include "wire/oauth.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +15,7 @@ namespace agentd::wire {
 namespace {
 
 using access::DeviceCodes;
+using access::LaunchBinding;
 using config::Role;
 using http::Query;
 using http::Response;
@@ -22,8 +24,11 @@ constexpr std::string_view kAsk = "/oauth2/device_authorization";
 constexpr std::string_view kToken = "/oauth2/token";
 constexpr std::string_view kRevoke = "/oauth2/revoke";
 constexpr std::string_view kPage = "/oauth2/device";
+constexpr std::string_view kLaunch = "/oauth2/launch";
 constexpr std::string_view kMetadata = "/.well-known/oauth-authorization-server";
-constexpr std::string_view kGrantType = "urn:ietf:params:oauth:grant-type:device_code";
+constexpr std::string_view kDeviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+constexpr std::string_view kLaunchGrant = "urn:agentd:params:oauth:grant-type:launch";
+constexpr std::string_view kBadClientId = "client_id must be 1 to 64 letters, digits, dots, dashes or underscores";
 constexpr std::size_t kClientIdBytes = 64;
 constexpr std::size_t kSources = 16'384;
 constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
@@ -59,6 +64,12 @@ std::string field(const Query& form, std::string_view name) {
   return at == form.end() ? "" : at->second;
 }
 
+// The origin at which a program of this machine asks; "" for any other.
+std::string local_origin(const http::Request& request) {
+  if (!request.peer.loopback) return "";
+  return fmt::format("{}://{}", request.peer.tls ? "https" : "http", request.header("Host").value_or(""));
+}
+
 bool is_client_id(std::string_view text) {
   return !text.empty() && text.size() <= kClientIdBytes && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
@@ -72,6 +83,13 @@ bool is_form(std::optional<std::string_view> content_type) {
 
 Response revoked() { return {.headers = {{"Cache-Control", "no-store"}}}; }
 
+Response granted(const std::string& token, std::int64_t life_ms, Role scope) {
+  return answer(200, Json{{"access_token", token},
+                          {"token_type", "Bearer"},
+                          {"expires_in", life_ms / 1'000},
+                          {"scope", access::to_string(scope)}});
+}
+
 Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
   using Poll = DeviceCodes::Poll;
   switch (answered.poll) {
@@ -82,26 +100,26 @@ Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
     case Poll::kDenied: return refuse("access_denied", "an operator turned it away");
     case Poll::kApproved: break;
   }
-  return answer(200, Json{{"access_token", answered.token},
-                          {"token_type", "Bearer"},
-                          {"expires_in", life_ms / 1'000},
-                          {"scope", access::to_string(answered.scope)}});
+  return granted(answered.token, life_ms, answered.scope);
 }
 
 }  // namespace
 
 OAuth::OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
-             const Clock& clock, std::string issuer)
+             const Clock& clock, std::string issuer, std::vector<std::string> origins)
     : sign_in_(sign_in),
       sessions_(sessions),
       config_(config),
       clock_(clock),
       issuer_(std::move(issuer)),
+      origins_(std::move(origins)),
       asks_(clock, kSources),
       polls_(clock, kSources) {}
 
-bool OAuth::has(std::string_view path) const {
-  return config_.enabled && (path == kAsk || path == kToken || path == kRevoke || is_read(path));
+bool OAuth::has(const http::Request& header) const {
+  const std::string_view path = header.path;
+  if (path == kLaunch) return header.peer.uid >= 0;
+  return path == kToken || path == kRevoke || (config_.enabled && (path == kAsk || is_read(path)));
 }
 
 std::optional<Response> OAuth::check_header(const http::Request& header) const {
@@ -113,12 +131,13 @@ std::optional<Response> OAuth::check_header(const http::Request& header) const {
   return refuse("invalid_request", "send the parameters as application/x-www-form-urlencoded");
 }
 
-OAuth::Handled OAuth::handle(const http::Request& request) {
+OAuth::Handled OAuth::handle(const http::Request& request, const access::Access& access) {
   if (request.path == kMetadata) return metadata();
   if (request.path == kPage) return page(request);
   const auto form = read_form(request.body);
   if (!form) return refuse("invalid_request", form.error().message);
   if (request.path == kAsk) return ask(request, *form);
+  if (request.path == kLaunch) return launch(*form, access);
   return request.path == kToken ? token(request, *form) : revoke(*form);
 }
 
@@ -128,9 +147,7 @@ Response OAuth::not_now(std::string_view why) {
 
 OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
   const std::string client = field(form, "client_id");
-  if (!is_client_id(client)) {
-    return refuse("invalid_request", "client_id must be 1 to 64 letters, digits, dots, dashes or underscores");
-  }
+  if (!is_client_id(client)) return refuse("invalid_request", kBadClientId);
   const std::string scope = field(form, "scope").empty() ? "user" : field(form, "scope");
   if (std::ranges::find(config_.scopes, scope) == config_.scopes.end()) {
     return refuse("invalid_scope", "this scope cannot be asked for here (a2a.device_grant.scopes)");
@@ -156,15 +173,49 @@ OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
 
 OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
   const std::string grant = field(form, "grant_type");
-  const std::string code = field(form, "device_code");
+  const bool launched = grant == kLaunchGrant;
+  const std::string code = field(form, launched ? "launch_code" : "device_code");
   const std::string client = field(form, "client_id");
   if (grant.empty() || code.empty() || client.empty()) {
-    return refuse("invalid_request", "grant_type, device_code and client_id are all needed");
+    return refuse("invalid_request", launched ? "launch_code and client_id are needed"
+                                              : "grant_type, device_code and client_id are all needed");
   }
-  if (grant != kGrantType) return refuse("unsupported_grant_type", fmt::format("there is {} alone", kGrantType));
+  if (!launched && (grant != kDeviceGrant || !config_.enabled)) {
+    return refuse("unsupported_grant_type", config_.enabled
+                                                ? fmt::format("there are {} and {}", kDeviceGrant, kLaunchGrant)
+                                                : fmt::format("there is {} alone", kLaunchGrant));
+  }
   if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
+  if (launched) {
+    return Work([this, code, shown = LaunchBinding{client, local_origin(request)}, peer = request.peer.address] {
+      if (!sign_in_.can_keep()) return not_now();
+      const auto token = sign_in_.launch(code, shown, peer);
+      if (token) return granted(*token, runtime::SignIn::kLaunchTtlMs, Role::kOperator);
+      return refuse("invalid_grant", "the launch code is unknown, used up, too old, or of another client or origin");
+    });
+  }
   return Work([this, code, client] {
     return !sign_in_.can_keep() ? not_now() : polled(sign_in_.poll(code, client), config_.token_ttl_ms);
+  });
+}
+
+// Its peer is the daemon's own user, or root, or would not have been accepted.
+OAuth::Handled OAuth::launch(const Query& form, const access::Access& access) {
+  const std::string client = field(form, "client_id");
+  if (!is_client_id(client)) return refuse("invalid_request", kBadClientId);
+  const std::string origin = field(form, "origin");
+  if (std::ranges::find(origins_, origin) == origins_.end()) {
+    return refuse("invalid_request", fmt::format("origin must be where this daemon is found on its own machine: {}",
+                                                 fmt::join(origins_, ", ")));
+  }
+  const std::string token = field(form, "token");
+  const auto unlaunched = access.identify({.loopback = true});
+  const bool needs_none = token.empty() ? unlaunched && unlaunched->viewer.is_operator
+                                        : sessions_.find(token, clock_.wall_ms()).has_value();
+  if (needs_none) return Response{.status = 204, .headers = {{"Cache-Control", "no-store"}}};
+  return Work([this, asked = LaunchBinding{client, origin}]() mutable {
+    return answer(200, Json{{"code", sign_in_.launch_code(std::move(asked))},
+                            {"expires_in", access::LaunchCodes::kTtlMs / 1'000}});
   });
 }
 
@@ -185,7 +236,7 @@ Response OAuth::metadata() const {
                           {"revocation_endpoint", issuer_ + std::string(kRevoke)},
                           {"scopes_supported", config_.scopes},
                           {"response_types_supported", Json::array()},
-                          {"grant_types_supported", {kGrantType}},
+                          {"grant_types_supported", {kDeviceGrant, kLaunchGrant}},
                           {"token_endpoint_auth_methods_supported", {"none"}},
                           {"revocation_endpoint_auth_methods_supported", {"none"}}});
 }

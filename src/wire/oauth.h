@@ -1,5 +1,8 @@
-// OAuth: the endpoints of device sign-in over HTTP (RFC 8628, 7009 and 8414; access.md section 4): their bytes. What they change
-// is runtime/sign_in.h.
+// OAuth: the endpoints of device sign-in and of launch over HTTP (RFC 8628, 7009 and 8414; access.md section 4): their bytes. What
+// they change is runtime/sign_in.h.
+//
+// Launch: a program beside the daemon asks for a code over a unix socket, and shows it over loopback at the origin that it is
+// for. It is there while device sign-in is off too.
 //
 // Shared by the edges, thread-safe. A request is read on its edge; what it asks of the core is given back as work for that thread.
 // A source may ask 5 times and then once in 12 s, and poll 30 times and then once a second.
@@ -10,7 +13,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "access/access.h"
 #include "access/sessions.h"
 #include "base/clock.h"
 #include "base/rate.h"
@@ -26,23 +31,24 @@ class OAuth final {
   // For the core thread. What it answers counts once the journal is durable.
   using Work = std::move_only_function<http::Response()>;
 
-  // `issuer`: the daemon's URL without a slash at the end. The references outlive this.
+  // `issuer`: the daemon's URL without a slash at the end. `origins`: those of this machine that it is found at. The
+  // references outlive this.
   OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
-        const Clock& clock, std::string issuer);
+        const Clock& clock, std::string issuer, std::vector<std::string> origins);
 
-  // Nothing while sign-in is off.
-  [[nodiscard]] bool has(std::string_view path) const;
+  // Whether the path is there for who asks.
+  [[nodiscard]] bool has(const http::Request& header) const;
   // Refuses a wrong method or media type, on the header alone.
   [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
-  [[nodiscard]] std::variant<http::Response, Work> handle(const http::Request& request);
+  using Handled = std::variant<http::Response, Work>;
+  [[nodiscard]] Handled handle(const http::Request\& request, const access::Access\& access);
   // 503. Whoever asks is nobody yet: what is wrong with the store is for the log.
   [[nodiscard]] static http::Response not_now(std::string_view why = "the store cannot be written");
 
  private:
-  using Handled = std::variant<http::Response, Work>;
-
   [[nodiscard]] Handled ask(const http::Request& request, const http::Query& form);
   [[nodiscard]] Handled token(const http::Request& request, const http::Query& form);
+  [[nodiscard]] Handled launch(const http::Query& form, const access::Access& access);
   [[nodiscard]] Handled revoke(const http::Query& form);
   [[nodiscard]] http::Response metadata() const;
   [[nodiscard]] static http::Response page(const http::Request& request);
@@ -52,6 +58,7 @@ class OAuth final {
   const config::DeviceGrant& config_;
   const Clock& clock_;
   const std::string issuer_;
+  const std::vector<std::string> origins_;
   Rates asks_, polls_;  // by source
 };
 

@@ -100,7 +100,8 @@ export function removeFolder(folder) {
 // The environment of a daemon or a command: nothing of the developer's own but the path, and how a sanitizer reports.
 const sanitizers = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(A|L|T|UB)SAN_/.test(name)));
 export const environment = (home, extra = {}) => ({
-  PATH: process.env.PATH, HOME: home, XDG_STATE_HOME: join(home, 'state'), LANG: 'C.UTF-8', ...sanitizers, ...extra,
+  PATH: process.env.PATH, HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_RUNTIME_DIR: join(home, 'run'),
+  LANG: 'C.UTF-8', ...sanitizers, ...extra,
 });
 
 // One program, started; `exited` gives {code, signal}. Output is collected as text.
