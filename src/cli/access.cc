@@ -8,6 +8,7 @@
 #include "cli/fields.h"
 #include "cli/printable.h"
 #include "cli/render_access.h"
+#include "client/launch.h"
 
 namespace agentd::cli {
 namespace {
@@ -95,7 +96,7 @@ int show(const SessionsOptions& options, const Json& document, Console console) 
 
 template <class Options>
 int run(const Options& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const auto document = run_auth_op(client::Rpc(*endpoint, console.stop), command_of(options));
   if (!document) return report(document.error(), *endpoint, console);

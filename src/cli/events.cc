@@ -9,6 +9,7 @@
 #include "cli/printable.h"
 #include "cli/render.h"
 #include "client/feed_reader.h"
+#include "client/launch.h"
 
 namespace agentd::cli {
 namespace {
@@ -90,7 +91,7 @@ class FeedLog final {
 }  // namespace
 
 int run_events(const EventsOptions& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const client::Rpc rpc(*endpoint, console.stop);
   const SystemClock clock;

@@ -51,13 +51,13 @@ int run_login(const LoginOptions& options, Console console, const Clock& clock, 
 
 int run_logout(const LogoutOptions& options, Console console) {
   const client::Endpoint& endpoint = options.daemon;
-  const auto token = console.credentials.find(options.daemon.url);
-  if (!token) return report(token.error(), endpoint, console);
-  if (token->empty()) {
+  const auto kept = console.credentials.find(options.daemon.url);
+  if (!kept) return report(kept.error(), endpoint, console);
+  if (kept->token.empty()) {
     console.err.line(fmt::format("agentd: not signed in to {}", one_line(options.daemon.url)));
     return kOk;
   }
-  const auto revoked = client::revoke_token(endpoint, *token, console.stop);
+  const auto revoked = client::revoke_token(endpoint, kept->token, console.stop);
   if (console.stop.requested()) return kInterrupted;
   if (const auto forgotten = console.credentials.forget(options.daemon.url); !forgotten) {
     return report(forgotten.error(), endpoint, console);

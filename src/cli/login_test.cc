@@ -61,7 +61,7 @@ class LoginTest : public testing::Test {
                           }});
   }
 
-  [[nodiscard]] std::string kept(const std::string& url) const { return *client::Credentials(file_).find(url); }
+  [[nodiscard]] std::string kept(const std::string& url) const { return client::Credentials(file_).find(url)->token; }
 
   const TemporaryFolder folder_;
   const fs::path root_ = folder_.path();

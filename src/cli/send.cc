@@ -13,6 +13,7 @@
 #include "cli/message.h"
 #include "cli/printable.h"
 #include "client/backoff.h"
+#include "client/launch.h"
 #include "client/rpc.h"
 
 namespace agentd::cli {
@@ -162,7 +163,7 @@ int run_send(const SendOptions& options, Console console) {
   if (!text) return report(text.error(), {}, console);
   auto params = send_params(options, *text);
   if (!params) return report(params.error(), {}, console);
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   Sending sending(options, *endpoint, console);
   const auto sent = sending.run(std::move(*params));

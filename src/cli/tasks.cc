@@ -8,6 +8,7 @@
 #include "cli/fields.h"
 #include "cli/printable.h"
 #include "cli/render.h"
+#include "client/launch.h"
 #include "client/rpc.h"
 
 namespace agentd::cli {
@@ -43,7 +44,7 @@ Result<std::vector<Json>> list_tasks(const client::Rpc& rpc, const TasksOptions&
 }  // namespace
 
 int run_tasks(const TasksOptions& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const auto tasks = list_tasks(client::Rpc(*endpoint, console.stop), options);
   if (!tasks) return report(tasks.error(), *endpoint, console);
@@ -57,7 +58,7 @@ int run_tasks(const TasksOptions& options, Console console) {
 
 int run_task(const TaskOptions& options, Console console) {
   const bool cancel = options.verb == TaskOptions::Verb::kCancel;
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const client::Rpc rpc(*endpoint, console.stop);
   const auto task = rpc.call({.method = cancel ? "CancelTask" : "GetTask",

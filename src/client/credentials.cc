@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kToken = "access_token";
+constexpr const char* kLaunch = "launch";
 constexpr mode_t kOthers = 077;
 constexpr int kLockMs = 5'000;
 constexpr int kLockStepMs = 10;
@@ -39,6 +40,15 @@ Result<std::string> read_all(int fd, const std::string& path) {
     text.append(buffer, static_cast<std::size_t>(got));
     if (text.size() > JsonLimits{}.bytes) return fail(Code::kConfig, path + " is too long to be a file of tokens");
   }
+}
+
+KeptToken entry_of(const Json& all, const std::string& key) {
+  const auto entry = all.find(key);
+  if (entry == all.end() || !entry->is_object()) return {};
+  const auto token = entry->find(kToken);
+  if (token == entry->end() || !token->is_string()) return {};
+  const auto launch = entry->find(kLaunch);
+  return {.token = token->get<std::string>(), .launch = launch != entry->end() && *launch == true};
 }
 
 Status write_all(int fd, std::string_view bytes, const std::string& path) {
@@ -88,20 +98,23 @@ std::string credentials_path() {
   return folder.empty() ? "" : folder + "/agentd/credentials.json";
 }
 
-Result<std::string> Credentials::find(const std::string& url) const {
+Result<KeptToken> Credentials::find(const std::string& url) const {
   const auto key = canonical_url(url);
-  if (!key || path_.empty()) return "";  // none can be kept for it
+  if (!key || path_.empty()) return KeptToken{};  // none can be kept for it
   const auto all = read();
   if (!all) return std::unexpected(all.error());
-  const auto entry = all->find(*key);
-  if (entry == all->end() || !entry->is_object()) return "";
-  const auto token = entry->find(kToken);
-  return token != entry->end() && token->is_string() ? token->get<std::string>() : "";
+  return entry_of(*all, *key);
 }
 
-Status Credentials::keep(const std::string& url, const std::string& token) const { return change(url, token); }
+Status Credentials::keep(const std::string& url, const std::string& token) const {
+  return change(url, {.token = token});
+}
 
-Status Credentials::forget(const std::string& url) const { return change(url, ""); }
+Status Credentials::keep_launch(const std::string& url, const std::string& token) const {
+  return change(url, {.token = token, .launch = true});
+}
+
+Status Credentials::forget(const std::string& url) const { return change(url, {}); }
 
 // The whole file; {} when there is none.
 Result<Json> Credentials::read() const {
@@ -127,8 +140,7 @@ Result<Json> Credentials::read() const {
   return std::move(*all);
 }
 
-// `token` "": none.
-Status Credentials::change(const std::string& url, const std::string& token) const {
+Status Credentials::change(const std::string& url, const KeptToken& to) const {
   const auto key = canonical_url(url);
   if (!key) return std::unexpected(key.error());
   if (path_.empty()) {
@@ -139,21 +151,14 @@ Status Credentials::change(const std::string& url, const std::string& token) con
   if (!folder) return std::unexpected(folder.error());
   auto all = read();
   if (!all) return std::unexpected(all.error());
-  if (token.empty()) {
-    all->erase(*key);
-  } else {
-    (*all)[*key] = {{kToken, token}};
+  if (to.launch) {
+    const KeptToken before = entry_of(*all, *key);
+    if (!before.token.empty() && !before.launch) return {};
   }
+  all->erase(*key);
+  if (!to.token.empty()) (*all)[*key][kToken] = to.token;
+  if (to.launch) (*all)[*key][kLaunch] = true;
   return replace(folder->get(), path, dump_json(*all) + "\n");
-}
-
-Result<Endpoint> endpoint_of(Endpoint asked, const Credentials& credentials) {
-  if (!asked.token.empty()) return asked;
-  auto kept = credentials.find(asked.url);
-  if (!kept) return std::unexpected(kept.error());
-  asked.stored = !kept->empty();
-  asked.token = *std::move(kept);
-  return asked;
 }
 
 }  // namespace agentd::client

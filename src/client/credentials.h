@@ -1,6 +1,6 @@
-// Credentials: the tokens that `agentd login` was given, one for each daemon, in a file of the user's own.
+// Credentials: the tokens that `agentd login` was given, or a launch (launch.h), one for each daemon, in a file of the user's own.
 //
-//   {"http://127.0.0.1:8420": {"access_token": "…"}, …}
+//   {"https://agent.example": {"access_token": "…"}, "http://127.0.0.1:8420": {"access_token": "…", "launch": true}, …}
 //
 // The file is 0600 in a folder 0700, and replaced as a whole, so that a reader and a crash find the old one or the new one.
 // Writers of several processes take turns by a lock on the folder. A file that others may read is refused, not read: what it
@@ -11,12 +11,16 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "client/rpc.h"
 
 namespace agentd::client {
 
 // agentd/credentials.json in $XDG_CONFIG_HOME or ~/.config; "" when the environment has neither.
 [[nodiscard]] std::string credentials_path();
+
+struct KeptToken {
+  std::string token;    // "" = none
+  bool launch = false;  // of a launch, not of a login
+};
 
 class Credentials final {
  public:
@@ -24,20 +28,19 @@ class Credentials final {
   explicit Credentials(std::string path) : path_(std::move(path)) {}
 
   // A URL is taken in any spelling. Errors: kConfig (the file or the URL, and what to do), kInternal (the disk).
-  [[nodiscard]] Result<std::string> find(const std::string& url) const;  // "" = none
+  [[nodiscard]] Result<KeptToken> find(const std::string& url) const;
   [[nodiscard]] Status keep(const std::string& url, const std::string& token) const;
+  // Does nothing when the token of a login is kept for the URL.
+  [[nodiscard]] Status keep_launch(const std::string& url, const std::string& token) const;
   [[nodiscard]] Status forget(const std::string& url) const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   [[nodiscard]] Result<Json> read() const;
-  [[nodiscard]] Status change(const std::string& url, const std::string& token) const;
+  [[nodiscard]] Status change(const std::string& url, const KeptToken& to) const;
 
   std::string path_;
 };
-
-// What was asked for, with the token that is kept for its URL where it has none. Errors: as those of find().
-[[nodiscard]] Result<Endpoint> endpoint_of(Endpoint asked, const Credentials& credentials);
 
 }  // namespace agentd::client

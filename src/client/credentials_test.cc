@@ -36,14 +36,14 @@ class CredentialsTest : public testing::Test {
 
 TEST_F(CredentialsTest, EachDaemonHasItsOwnTokenHoweverItsUrlIsSpelt) {
   const Credentials credentials(file_);
-  EXPECT_EQ(credentials.find("http://a"), "") << "there is no file yet";
+  EXPECT_EQ(credentials.find("http://a")->token, "") << "there is no file yet";
   ASSERT_TRUE(credentials.keep("http://A:80/", "one"));
   ASSERT_TRUE(credentials.keep("https://a", "two"));
-  EXPECT_EQ(credentials.find("http://a"), "one");
-  EXPECT_EQ(credentials.find("https://a/"), "two");
-  EXPECT_EQ(credentials.find("http://a:81"), "");
+  EXPECT_EQ(credentials.find("http://a")->token, "one");
+  EXPECT_EQ(credentials.find("https://a/")->token, "two");
+  EXPECT_EQ(credentials.find("http://a:81")->token, "");
   ASSERT_TRUE(credentials.forget("http://a"));
-  EXPECT_EQ(credentials.find("http://a"), "");
+  EXPECT_EQ(credentials.find("http://a")->token, "");
   EXPECT_EQ(content(), "{\"https://a\":{\"access_token\":\"two\"}}\n");
 }
 
@@ -98,8 +98,8 @@ TEST_F(CredentialsTest, AFileOfSomethingElseIsNotWrittenOver) {
     EXPECT_EQ(content(), text);
   }
   write(R"({"http://a":7,"http://b":{"access_token":7}})");
-  EXPECT_EQ(credentials.find("http://a"), "");
-  EXPECT_EQ(credentials.find("http://b"), "");
+  EXPECT_EQ(credentials.find("http://a")->token, "");
+  EXPECT_EQ(credentials.find("http://b")->token, "");
 }
 
 TEST_F(CredentialsTest, ACrashLeavesTheOldFileAndNothingInTheWay) {
@@ -107,7 +107,7 @@ TEST_F(CredentialsTest, ACrashLeavesTheOldFileAndNothingInTheWay) {
   ASSERT_TRUE(credentials.keep("http://a", "one"));
   std::ofstream(file_.string() + ".new") << "half of";  // what a crash leaves
   fs::permissions(file_.string() + ".new", fs::perms(0644));
-  EXPECT_EQ(credentials.find("http://a"), "one");
+  EXPECT_EQ(credentials.find("http://a")->token, "one");
   ASSERT_TRUE(credentials.keep("http://a", "two"));
   EXPECT_EQ(mode(file_), 0600U);
   EXPECT_FALSE(fs::exists(file_.string() + ".new"));
@@ -126,30 +126,25 @@ TEST_F(CredentialsTest, WritersAtTheSameTimeLoseNothing) {
   }
   for (auto& writer : writers) writer.join();
   for (int i = 0; i < kWriters * kEach; ++i) {
-    EXPECT_EQ(Credentials(file_).find("http://h" + std::to_string(i)), "token") << i;
+    EXPECT_EQ(Credentials(file_).find("http://h" + std::to_string(i))->token, "token") << i;
   }
 }
 
 TEST_F(CredentialsTest, WithoutAPlaceThereAreNone) {
   const Credentials nowhere("");
-  EXPECT_EQ(nowhere.find("http://a"), "");
+  EXPECT_EQ(nowhere.find("http://a")->token, "");
   EXPECT_EQ(nowhere.keep("http://a", "one").error().code, Code::kConfig);
 }
 
-TEST_F(CredentialsTest, AGivenTokenGoesBeforeTheKeptOne) {
+TEST_F(CredentialsTest, TheTokenOfALaunchIsMarkedAndNeverTakesTheOneOfALogin) {
   const Credentials credentials(file_);
-  ASSERT_TRUE(credentials.keep("http://a", "kept"));
-  const auto kept = endpoint_of({.url = "http://a/", .token = ""}, credentials);
-  EXPECT_EQ(kept->token, "kept");
-  EXPECT_TRUE(kept->stored);
-  const auto given = endpoint_of({.url = "http://a/", .token = "given"}, credentials);
-  EXPECT_EQ(given->token, "given");
-  EXPECT_FALSE(given->stored);
-  EXPECT_EQ(endpoint_of({.url = "unix:///run/agentd.sock", .token = ""}, credentials)->token, "");
-
-  fs::permissions(file_, fs::perms(0644));
-  EXPECT_TRUE(endpoint_of({.url = "http://a", .token = "given"}, credentials)) << "the file is not needed";
-  EXPECT_EQ(endpoint_of({.url = "http://a", .token = ""}, credentials).error().code, Code::kConfig);
+  ASSERT_TRUE(credentials.keep_launch("http://a", "launched"));
+  EXPECT_EQ(content(), "{\"http://a\":{\"access_token\":\"launched\",\"launch\":true}}\n");
+  EXPECT_TRUE(credentials.find("http://a")->launch);
+  ASSERT_TRUE(credentials.keep("http://a", "signed in"));
+  EXPECT_FALSE(credentials.find("http://a")->launch);
+  ASSERT_TRUE(credentials.keep_launch("http://a", "launched"));
+  EXPECT_EQ(credentials.find("http://a")->token, "signed in");
 }
 
 TEST(CredentialsPath, IsInTheConfigFolderOfTheUser) {

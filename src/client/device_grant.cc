@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/json.h"
+#include "client/oauth.h"
 #include "client/rpc_error.h"
 #include "client/url.h"
 
@@ -15,54 +15,14 @@ namespace {
 constexpr std::string_view kDeviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code";
 constexpr std::int64_t kSlowDownS = 5;         // RFC 8628 section 3.5
 constexpr std::int64_t kDefaultIntervalS = 5;  // section 3.2
-constexpr std::int64_t kMostSeconds = 366LL * 86'400;
-constexpr std::size_t kMostToken = 4096;
 constexpr std::size_t kMostUserCode = 32;
-constexpr Deadlines kDeadlines{.silence_ms = 10'000, .total_ms = 20'000};
 
 constexpr const char* kAgain = "run 'agentd login' again";
-
-Result<HttpResponse> post_form(const Endpoint& daemon, std::string_view path, std::string form, const Stop& stop) {
-  const auto base = canonical_url(daemon.url);
-  if (!base) return std::unexpected(base.error());
-  return http_request(
-      {.url = fmt::format("{}{}", *base, path),
-       .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"Accept", "application/json"}},
-       .body = std::move(form),
-       .ca = daemon.ca},
-      kDeadlines, stop);
-}
-
-Json object_of(std::string_view body) {
-  auto json = parse_json(body);
-  return json && json->is_object() ? std::move(*json) : Json::object();
-}
-
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t seconds_of(const Json& object, const char* key, std::int64_t otherwise) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer()) return otherwise;
-  return std::clamp<std::int64_t>(found->get<std::int64_t>(), 1, kMostSeconds);
-}
-
-// What goes into a header later must not end it.
-bool is_token(std::string_view text) {
-  return !text.empty() && text.size() <= kMostToken &&
-         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7F; });
-}
 
 // It stands in a command that a person is to copy.
 bool is_user_code(std::string_view text) {
   const auto sound = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
   return !text.empty() && text.size() <= kMostUserCode && text.front() != '-' && std::ranges::all_of(text, sound);
-}
-
-std::unexpected<Error> no_such_answer(std::string_view what) {
-  return fail(Code::kParse, fmt::format("the server answers without {}; is an agentd listening there?", what));
 }
 
 // An answer other than the one hoped for. `name` is the OAuth error, "" when the answer has none.
@@ -87,15 +47,6 @@ Error refusal(const HttpResponse& response, const std::string& name) {
             "there is no sign-in: either an operator must turn it on (a2a.device_grant.enabled), or this is no agentd"};
   }
   return decode_http_error(response.head, response.body);
-}
-
-Result<Grant> grant_of(const HttpResponse& response) {
-  const Json answer = object_of(response.body);
-  Grant grant{.token = text_of(answer, "access_token"),
-              .scope = text_of(answer, "scope"),
-              .expires_s = seconds_of(answer, "expires_in", 0)};
-  if (!is_token(grant.token)) return no_such_answer("a token");
-  return grant;
 }
 
 // What one poll came to.

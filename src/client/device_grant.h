@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "client/backoff.h"
-#include "client/http.h"
+#include "client/oauth.h"
 #include "client/rpc.h"
 
 namespace agentd::client {
@@ -27,12 +27,6 @@ struct DeviceCode {
   std::string verification_uri;
   std::int64_t expires_s = 0;
   std::int64_t interval_s = 0;
-};
-
-struct Grant {
-  std::string token;  // a secret, of visible ASCII
-  std::string scope;  // what was granted: perhaps less than was asked for
-  std::int64_t expires_s = 0;
 };
 
 // What tests replace.

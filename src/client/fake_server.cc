@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +93,17 @@ FakeServer::FakeServer(Handler handler)
   AGENTD_CHECK(::bind(listener_, generic, size) == 0 && ::listen(listener_, 16) == 0, "no loopback socket");
   AGENTD_CHECK(::getsockname(listener_, generic, &size) == 0, "no name of the loopback socket");
   port_ = ntohs(address.sin_port);
+  acceptor_ = std::thread([this] { accept_loop(); });
+}
+
+FakeServer::FakeServer(const std::string& socket, Handler handler)
+    : handler_(std::move(handler)), listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  AGENTD_CHECK(socket.size() < sizeof address.sun_path, "a path for a unix socket");
+  socket.copy(address.sun_path, socket.size());
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  AGENTD_CHECK(::bind(listener_, generic, sizeof address) == 0 && ::listen(listener_, 16) == 0, "no unix socket");
   acceptor_ = std::thread([this] { accept_loop(); });
 }
 

@@ -1,4 +1,4 @@
-// FakeServer: a loopback HTTP server for tests that does exactly what the test says, cuts included.
+// FakeServer: an HTTP server of this machine for tests that does exactly what the test says, cuts included.
 //
 // Each connection is one request, handled on a thread of its own by the given function; the connection closes
 // when the function returns. The destructor shuts every connection and joins. Every wait has a deadline (10
@@ -44,7 +44,8 @@ class FakeExchange final {
 class FakeServer final {
  public:
   using Handler = std::function<void(FakeExchange&)>;
-  explicit FakeServer(Handler handler);
+  explicit FakeServer(Handler handler);                    // on a loopback port
+  FakeServer(const std::string& socket, Handler handler);  // at the path of a unix socket
   ~FakeServer();
   FakeServer(const FakeServer&) = delete;
   FakeServer& operator=(const FakeServer&) = delete;

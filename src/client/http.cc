@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "client/url.h"
 
 namespace agentd::client {
 namespace {
@@ -41,13 +42,6 @@ std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-bool is_loopback(std::string_view url) {
-  if (const auto at = url.find("://"); at != std::string_view::npos) url.remove_prefix(at + 3);
-  if (url.starts_with("[::1]")) return true;
-  const std::string_view host = url.substr(0, url.find_first_of(":/?#"));
-  return host == "localhost" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
 // One transfer. An easy handle driven through a multi handle, because only curl_multi_poll can also wait for
@@ -88,10 +82,12 @@ class Transfer final {
   void set_target() {
     CURL* easy = easy_.get();
     std::string url = request_.url;
+    std::string socket = request_.socket;
     if (url.starts_with(kUnixScheme)) {
-      curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, url.substr(kUnixScheme.size()).c_str());
+      socket = url.substr(kUnixScheme.size());
       url = "http://localhost/";
     }
+    if (!socket.empty()) curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, socket.c_str());
     if (is_loopback(url)) curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -26,7 +26,8 @@ struct HttpRequest {
   std::string url;
   Headers headers = {};
   std::string body = {};
-  std::string ca = {};  // file of the CA certificates that https is verified against; "" = those of the system
+  std::string socket = {};  // path of a unix socket to connect to, whatever the URL's host
+  std::string ca = {};      // file of the CA certificates that https is verified against; "" = those of the system
 };
 
 struct Deadlines {

@@ -50,6 +50,24 @@ Result<std::string> canonical_url(const std::string& url) {
                      path);
 }
 
+std::string origin_of(const std::string& canonical) {
+  return canonical.substr(0, canonical.find('/', canonical.find("://") + 3));
+}
+
+std::string port_of(const std::string& canonical) {
+  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());
+  AGENTD_CHECK(parsed != nullptr, "libcurl is out of memory");
+  if (curl_url_set(parsed.get(), CURLUPART_URL, canonical.c_str(), 0) != CURLUE_OK) return {};
+  return part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+}
+
+bool is_loopback(std::string_view url) {
+  if (const auto at = url.find("://"); at != std::string_view::npos) url.remove_prefix(at + 3);
+  if (url.starts_with("[::1]")) return true;
+  const std::string_view host = url.substr(0, url.find_first_of(":/?#"));
+  return host == "localhost" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
 std::string form_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
   std::string form;
   for (const auto& [name, value] : fields) {

@@ -14,6 +14,13 @@ namespace agentd::client {
 // Error kConfig: no http or https URL.
 [[nodiscard]] Result<std::string> canonical_url(const std::string& url);
 
+// Of a canonical URL: all before its path, and its port, be it the default one.
+[[nodiscard]] std::string origin_of(const std::string& canonical);
+[[nodiscard]] std::string port_of(const std::string& canonical);
+
+// Whether its host is this machine, by an address or as localhost.
+[[nodiscard]] bool is_loopback(std::string_view url);
+
 // application/x-www-form-urlencoded, in the order given.
 [[nodiscard]] std::string form_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 

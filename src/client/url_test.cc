@@ -30,6 +30,21 @@ TEST(Url, WhatIsNoneIsNamed) {
   }
 }
 
+TEST(Url, HasAnOriginAndAPort) {
+  EXPECT_EQ(origin_of("http://127.0.0.1:8420/a/b"), "http://127.0.0.1:8420");
+  EXPECT_EQ(origin_of("https://[::1]"), "https://[::1]");
+  EXPECT_EQ(port_of("http://127.0.0.1:8420/a"), "8420");
+  EXPECT_EQ(port_of("https://[::1]"), "443");
+}
+
+TEST(Url, IsOfThisMachine) {
+  for (const char* here : {"http://127.0.0.1:8420", "https://localhost/a", "http://[::1]"})
+    EXPECT_TRUE(is_loopback(here));
+  for (const char* there : {"http://127.evil.example", "http://localhost.example", "http://192.0.2.1:80"}) {
+    EXPECT_FALSE(is_loopback(there)) << there;
+  }
+}
+
 TEST(Url, AFormIsEscaped) {
   EXPECT_EQ(form_of({{"a", "x&y=z /+é"}, {"b", ""}, {"c", "A-z_0.9~"}}), "a=x%26y%3Dz%20%2F%2B%C3%A9&b=&c=A-z_0.9~");
 }

@@ -1,17 +1,48 @@
 // Launch (access.md section 4): codes over the control socket, the sessions that come of them, and the commands that need no login.
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { request, startDaemon, users } from './harness.mjs';
 import { LAUNCH, askToLaunch, codeOf, controlSocket, exchange, portOf } from './launch.mjs';
+import { environment, run } from './processes.mjs';
 import { said, signIn } from './sign_in.mjs';
 
 const mode = (path) => lstatSync(path).mode & 0o7777;
 
 const withBearer = (t, config) => startDaemon(t, users([], config).options);
 const withSignIn = (t, config) => withBearer(t, { ...signIn(), ...config });
+
+// Commands of the daemon's own user, who never signed in.
+function beside(daemon) {
+  const env = () => environment(daemon.folder, { AGENTD_URL: daemon.url });
+  const file = join(daemon.folder, '.config/agentd/credentials.json');
+  return {
+    file,
+    kept: () => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8'))[daemon.url] : undefined),
+    run: (...args) => run(args, { env: env() }),
+    async ok(...args) {
+      const { code, stdout, stderr } = await run(args, { env: env() });
+      assert.equal(code, 0, `agentd ${args.join(' ')}: ${stderr}`);
+      return stdout;
+    },
+  };
+}
+
+// It keeps its port from now on.
+async function restartInPlace(daemon, how) {
+  daemon.config.a2a.listen = daemon.url;
+  await daemon.restart(how);
+}
+
+const launches = async (daemon, token) => {
+  const feed = await daemon.feed({ token, fromSeq: 1 });
+  const { id } = await daemon.sendTask('hello', { token });
+  await feed.untilDone(id);
+  feed.close();
+  return feed.of('auth').filter(({ data }) => data.event === 'launch').length;
+};
 
 const refusedGrant = async (answer) => {
   const { status, headers, json } = await answer;
@@ -118,4 +149,57 @@ test('a launch session is among the sessions, as what it is', async (t) => {
   const { sessions: [session] } = await said(daemon, 'auth.sessions', {}, { token });
   assert.deepEqual([session.kind, session.principal, session.role, session.client_id, session.approved_by, session.name],
     ['launch', 'operator', 'operator', 'test', 'operator', undefined]);
+});
+
+for (const [name, start] of [['with a bearer', withBearer], ['with device sign-in', withSignIn]]) {
+  test(`commands beside the daemon need no login, and share a session: ${name}`, async (t) => {
+    const daemon = await start(t);
+    const here = beside(daemon);
+    assert.match(await here.ok('tasks'), /no tasks/);
+    const { access_token: token, launch } = here.kept();
+    assert.equal(launch, true);
+    assert.equal(mode(here.file), 0o600);
+    for (const args of [['send', '--no-wait', 'hello'], ['tasks', '--json']]) await here.ok(...args);
+    assert.equal(here.kept().access_token, token);
+    assert.equal(await launches(daemon, token), 1);
+
+    await restartInPlace(daemon, { kill: true });
+    await here.ok('tasks');
+    assert.equal(here.kept().access_token, token, 'a restart keeps it');
+    assert.equal((await here.run('logout')).code, 0);
+    assert.equal(here.kept(), undefined);
+    assert.equal((await daemon.rpc('ListTasks', {}, { token })).status, 401);
+    await here.ok('tasks');
+    assert.notEqual(here.kept().access_token, token);
+  });
+}
+
+test('sessions beside the daemon are listed as launches', async (t) => {
+  const here = beside(await withSignIn(t));
+  assert.match(await here.ok('sessions'), /^ls_[0-9a-f]{16} +operator +operator +launch +agentd-cli /m);
+});
+
+test('a daemon that has forgotten the session is launched again', async (t) => {
+  const daemon = await withBearer(t, { store: { kind: 'memory' } });
+  const here = beside(daemon);
+  await here.ok('tasks');
+  const { access_token: first } = here.kept();
+  await restartInPlace(daemon);
+  await here.ok('tasks');
+  assert.notEqual(here.kept().access_token, first);
+});
+
+test('where every program of the machine is the operator, nothing is launched', async (t) => {
+  const here = beside(await startDaemon(t));
+  await here.ok('tasks');
+  assert.equal(existsSync(here.file), false);
+});
+
+test('a daemon that was killed leaves a socket, and no command waits for it', async (t) => {
+  const daemon = await withBearer(t);
+  const here = beside(daemon);
+  await here.ok('tasks');
+  await daemon.kill9();
+  assert.ok(lstatSync(controlSocket(daemon)).isSocket());
+  assert.equal((await here.run('tasks')).code, 3);
 });
