@@ -65,6 +65,14 @@ Caller caller_of(const config::PrincipalRule& rule, const std::string& name = "a
 
 Caller the_operator() { return {.viewer = {.is_operator = true, .principal = "operator"}, .role = Role::kOperator}; }
 
+std::unexpected<Error> no_csrf_token() {
+  Error error{
+      .code = Code::kPermissionDenied,
+      .message = "a browser's session changes nothing without the header 'X-CSRF-Token'; GET /oauth2/session has it"};
+  error.metadata.emplace_back("header", "X-CSRF-Token");
+  return std::unexpected(std::move(error));
+}
+
 }  // namespace
 
 std::unexpected<Error> invalid_token(std::string message) {
@@ -102,6 +110,19 @@ bool Access::from_here(const Presented& presented) const {
   return !presented.host || std::ranges::find(hosts_, host_of(*presented.host)) != hosts_.end();
 }
 
+Result<Caller> Access::by_session(std::string_view token) const {
+  auto caller = sessions_.find(token, clock_.wall_ms());
+  if (!caller) {
+    return invalid_token("you are signed out: the session is over or was revoked; sign in again with 'agentd login'");
+  }
+  // A rule of the same principal binds it too.
+  if (const auto rule = users_.find(caller->viewer.principal); rule != users_.end()) {
+    caller->rate = rule->second.rate;
+    caller->grants = rule->second.grants;
+  }
+  return *std::move(caller);
+}
+
 Result<Caller> Access::by_certificate(const net::Certificate& certificate) const {
   if (!has_rules_) return the_operator();
   for (const config::PrincipalRule& rule : certificates_) {
@@ -119,16 +140,12 @@ Result<Caller> Access::by_certificate(const net::Certificate& certificate) const
 Result<Caller> Access::identify(const Presented& presented) const {
   if (presented.unix_socket) return the_operator();
   const auto token = presented.authorization ? bearer_token(*presented.authorization) : std::nullopt;
-  if (token && token->starts_with(kTokenPrefix)) {
-    if (auto caller = sessions_.find(*token, clock_.wall_ms())) {
-      // A rule of the same principal binds it too.
-      if (const auto rule = users_.find(caller->viewer.principal); rule != users_.end()) {
-        caller->rate = rule->second.rate;
-        caller->grants = rule->second.grants;
-      }
-      return *std::move(caller);
-    }
-    return invalid_token("you are signed out: the session is over or was revoked; sign in again with 'agentd login'");
+  if (token && token->starts_with(kTokenPrefix)) return by_session(*token);
+  if (presented.cookie && !presented.authorization && !presented.origin && !presented.page) {
+    auto caller = by_session(*presented.cookie);
+    if (!caller || !presented.changes) return caller;
+    if (!same_secret(presented.csrf.value_or(""), csrf_token(*presented.cookie))) return no_csrf_token();
+    return caller;
   }
   if (token && (!bearers_.empty() || device_grant_)) {
     for (const Rule& rule : bearers_) {

@@ -24,9 +24,12 @@ namespace agentd::access {
 // What of a request's head matters here. The views are used during the call only.
 struct Presented {
   std::optional<std::string_view> authorization;
-  std::optional<std::string_view> origin;
+  std::optional<std::string_view> origin;  // of a page, other than the daemon's own
   std::optional<std::string_view> host;
-  bool page = false;  // a page of somewhere else has a browser ask, whether it says which or not
+  std::optional<std::string_view> cookie;  // the token of a session, that a browser has
+  std::optional<std::string_view> csrf;    // what its page sends beside it
+  bool changes = false;                    // it asks for more than to be told something
+  bool page = false;                       // a page of somewhere else has a browser ask, whether it says which or not
   bool loopback = false;
   const net::Certificate* certificate = nullptr;  // that a TLS peer showed, verified
   bool unix_socket = false;  // of the daemon's own user or root, or it would not have been accepted
@@ -44,8 +47,10 @@ class Access final {
   // not ours (DNS rebinding): such a request gets 403 and an empty body, whatever else it carries.
   [[nodiscard]] bool from_here(const Presented& presented) const;
 
-  // A page is nobody without a credential, also where a program of this machine would be the operator.
-  // Errors: kPermissionDenied for a certificate that no rule matches. kUnauthenticated; metadata `invalid_token` is set when a credential was presented and is wrong.
+  // A page is nobody without a credential, also where a program of this machine would be the operator. A cookie is one for
+  // a page of the daemon's own alone, and for a change only with the CSRF token of its session.
+  // Errors: kPermissionDenied for a certificate that no rule matches, and, with metadata `header`, for a CSRF token that is
+  // not there or wrong. kUnauthenticated; metadata `invalid_token` is set when a credential was presented and is wrong.
   [[nodiscard]] Result<Caller> identify(const Presented& presented) const;
 
  private:
@@ -54,6 +59,7 @@ class Access final {
     Caller caller;
   };
 
+  [[nodiscard]] Result<Caller> by_session(std::string_view token) const;
   [[nodiscard]] Result<Caller> by_certificate(const net::Certificate& certificate) const;
 
   const Sessions& sessions_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "access/limits.h"
 #include "base/digest.h"
 
 namespace agentd::access {
@@ -50,6 +51,34 @@ TEST_F(AccessTest, ABearerNamesItsPrincipalAndAWrongOneNeverFallsBack) {
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().metadata.size(), 1U) << wrong;
   }
+}
+
+TEST_F(AccessTest, ACookieIsACredentialForThePagesOfTheDaemonAlone) {
+  sessions.add({.sid = "ls_1",
+                .token_hash = sha256_hex("agentd_at_t"),
+                .name = {},
+                .role = config::Role::kOperator,
+                .expires_ms = clock.wall_ms() + 1'000});
+  const Access access = with(with_rules());
+  const std::string csrf = csrf_token("agentd_at_t");
+  EXPECT_EQ(access.identify({.cookie = "agentd_at_t"})->sid, "ls_1");
+  EXPECT_TRUE(access.identify({.cookie = "agentd_at_t", .csrf = csrf, .changes = true}));
+  for (const auto& wrong : {std::optional<std::string_view>(), std::optional<std::string_view>(""),
+                            std::optional<std::string_view>("agentd_at_t")}) {
+    const auto refused = access.identify({.cookie = "agentd_at_t", .csrf = wrong, .changes = true});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kPermissionDenied);
+    EXPECT_EQ(refused.error().metadata.at(0).second, "X-CSRF-Token");
+    EXPECT_FALSE(is_failure(refused.error()));
+  }
+  EXPECT_EQ(access.identify({.origin = "http://localhost:3000", .cookie = "agentd_at_t"}).error().metadata.size(), 0U);
+  EXPECT_EQ(access.identify({.cookie = "agentd_at_t", .page = true}).error().metadata.size(), 0U);
+  EXPECT_EQ(access.identify({.authorization = "Bearer a", .cookie = "agentd_at_t"})->viewer.principal, "user:alice");
+  EXPECT_FALSE(access.identify({.authorization = "Basic a", .cookie = "agentd_at_t"}));
+  clock.advance_ms(1'000);
+  const auto over = access.identify({.cookie = "agentd_at_t", .csrf = csrf, .changes = true, .loopback = true});
+  ASSERT_FALSE(over);
+  EXPECT_TRUE(is_failure(over.error()));
 }
 
 TEST_F(AccessTest, ACertificateIsWhomTheFirstRuleThatMatchesNames) {

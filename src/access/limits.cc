@@ -23,8 +23,8 @@ Error rate_limited(std::int64_t wait_ms, const char* what) {
 }  // namespace
 
 bool is_failure(const Error& refusal) {
-  return refusal.code == Code::kPermissionDenied ||
-         (refusal.code == Code::kUnauthenticated && !refusal.metadata.empty());
+  // Metadata says which credential it was, or that one was good and came without its CSRF token.
+  return refusal.metadata.empty() ? refusal.code == Code::kPermissionDenied : refusal.code == Code::kUnauthenticated;
 }
 
 Limits::Limits(const Clock& clock) : failures_(clock, kSources), requests_(clock, kPrincipals) {}

@@ -64,13 +64,20 @@ Result<Session> from_body(const std::string& sid, const std::string& body) try {
   return fail(Code::kUnavailable, "session " + sid + " cannot be read from the store");
 }
 
-std::optional<Caller> Sessions::find(std::string_view token, std::int64_t wall_ms) const {
+std::string csrf_token(std::string_view token) { return sha256_hex(std::string("csrf:").append(token)); }
+
+std::optional<Session> Sessions::get(std::string_view token, std::int64_t wall_ms) const {
   // The look-up is by a hash of the token: how long it takes tells nothing of the tokens that there are.
   const std::string hash = sha256_hex(token);
   const MutexLock lock(mutex_);
   const auto at = by_hash_.find(hash);
   if (at == by_hash_.end() || at->second.expires_ms <= wall_ms) return std::nullopt;
-  return caller_of(at->second);
+  return at->second;
+}
+
+std::optional<Caller> Sessions::find(std::string_view token, std::int64_t wall_ms) const {
+  const auto session = get(token, wall_ms);
+  return session ? std::optional(caller_of(*session)) : std::nullopt;
 }
 
 void Sessions::add(Session session) {

@@ -45,13 +45,17 @@ struct Session {
 [[nodiscard]] Caller caller_of(const Session& session);
 // What is shown of it: never the hash.
 [[nodiscard]] Json to_json(const Session& session);
+// What a page that has the session's cookie sends beside it, to show that it is of this daemon: who has the token has this.
+[[nodiscard]] std::string csrf_token(std::string_view token);
 // For the store, and back. Errors: kUnavailable.
 [[nodiscard]] std::string to_body(const Session& session);
 [[nodiscard]] Result<Session> from_body(const std::string& sid, const std::string& body);
 
 class Sessions final {
  public:
-  // Whose the token is; nothing when it is nobody's, or its session is over.
+  // Of a token; nothing when it is nobody's, or its session is over.
+  [[nodiscard]] std::optional<Session> get(std::string_view token, std::int64_t wall_ms) const;
+  // Who holds it.
   [[nodiscard]] std::optional<Caller> find(std::string_view token, std::int64_t wall_ms) const;
 
   void add(Session session);

@@ -2,31 +2,9 @@
 
 #include <utility>
 
+#include "wire/amend.h"
+
 namespace agentd::wire {
-namespace {
-
-class ReadableExchange final : public http::Exchange {
- public:
-  explicit ReadableExchange(std::shared_ptr<http::Exchange> inner) : inner_(std::move(inner)) {}
-
-  [[nodiscard]] const http::Request& request() const override { return inner_->request(); }
-  void respond(http::Response response) override { inner_->respond(allowed(std::move(response))); }
-  std::function<void()> stream(http::Response head, std::shared_ptr<http::StreamSource> source,
-                               http::StreamLimits limits) override {
-    return inner_->stream(allowed(std::move(head)), std::move(source), limits);
-  }
-  void on_abandoned(std::function<void()> gone) override { inner_->on_abandoned(std::move(gone)); }
-
- private:
-  [[nodiscard]] http::Response allowed(http::Response response) const {
-    allow_origin(response, request().header("Origin").value_or(""));
-    return response;
-  }
-
-  const std::shared_ptr<http::Exchange> inner_;
-};
-
-}  // namespace
 
 void allow_origin(http::Response& response, std::string_view origin) {
   response.headers.emplace_back("Access-Control-Allow-Origin", origin);
@@ -45,7 +23,9 @@ http::Response preflight_response() {
 }
 
 std::shared_ptr<http::Exchange> readable_by_origin(std::shared_ptr<http::Exchange> exchange) {
-  return std::make_shared<ReadableExchange>(std::move(exchange));
+  return amended(std::move(exchange), [](const http::Request& request, http::Response& response) {
+    allow_origin(response, request.header("Origin").value_or(""));
+  });
 }
 
 }  // namespace agentd::wire

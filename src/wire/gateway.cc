@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "feed/params.h"
+#include "wire/amend.h"
+#include "wire/browser.h"
 #include "wire/cors.h"
 #include "wire/events_query.h"
 #include "wire/form.h"
@@ -22,20 +24,30 @@ constexpr char kEvents[] = "/events";
 constexpr std::size_t kMaxKeyBytes = 255;
 constexpr std::uint64_t kAnyBytes = std::numeric_limits<std::uint64_t>::max();  // the server has a bound of its own
 
-// A browser's request that a page of somewhere else has made: not all of them have an Origin.
-bool is_of_a_page(const http::Request& request) {
-  const auto site = request.header("Sec-Fetch-Site");
-  return site && *site != "none" && *site != "same-origin";
-}
+bool reads(const http::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 access::Presented presented(const http::Request& request) {
   return {.authorization = request.header("Authorization"),
-          .origin = request.header("Origin"),
+          .origin = foreign_origin(request),
           .host = request.header("Host"),
-          .page = is_of_a_page(request),
+          .cookie = session_cookie(request),
+          .csrf = request.header("X-CSRF-Token"),
+          .changes = !reads(request),
+          .page = is_of_foreign_page(request),
           .loopback = request.peer.loopback,
           .certificate = request.peer.certificate.get(),
           .unix_socket = request.peer.uid >= 0};
+}
+
+// What sign-in answers is kept by no cache, and taken by no browser for something else than it says.
+void seal(const http::Request& request, http::Response& response) {
+  if (!request.path.starts_with("/oauth2/")) return;
+  const auto add = [&response](const char* name, const char* value) {
+    const bool there = std::ranges::any_of(response.headers, [&](const auto& one) { return one.first == name; });
+    if (!there) response.headers.emplace_back(name, value);
+  };
+  add("Cache-Control", "no-store");
+  add("X-Content-Type-Options", "nosniff");
 }
 
 http::Response plain(int status, std::string text) {
@@ -154,10 +166,15 @@ bool Gateway::is_rpc(const std::string& path) const {
 }
 
 std::optional<http::Response> Gateway::check_header(const http::Request& header) {
+  auto refused = refuse_header(header);
+  if (refused) seal(header, *refused);
+  return refused;
+}
+
+std::optional<http::Response> Gateway::refuse_header(const http::Request& header) const {
   access::Presented from = presented(header);
-  const bool reads = header.method == "GET" || header.method == "HEAD";
   const bool page = parts_.pages.get()->has(header.path);
-  if (page && reads) from.origin.reset();  // for everybody, foreign pages too
+  if (page && reads(header)) from.origin.reset();  // for everybody, foreign pages too
   if (!parts_.access.from_here(from)) return http::Response{.status = 403, .headers = {{"Vary", "Origin"}}, .body = {}};
   // From here on an origin is one that may read what it is told.
   const auto tell = [&from](http::Response response) {
@@ -171,7 +188,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
                       "There is nothing here. JSON-RPC is served by POST to /, the agent card at "
                       "/.well-known/agent-card.json, the feed at /events.\n"));
   }
-  const bool asks_nothing = is_preflight(header) || ((page || sign_in) && reads);
+  const bool asks_nothing = is_preflight(header) || ((page || sign_in) && reads(header));
   if (announced_bytes(header) > (asks_nothing ? 0 : sign_in ? kFormBytes : kAnyBytes)) {
     return tell(plain(413, "The request has a larger body than is read here.\n"));
   }
@@ -181,7 +198,7 @@ std::optional<http::Response> Gateway::check_header(const http::Request& header)
     return refused ? std::optional(tell(*std::move(refused))) : std::nullopt;
   }
   if (page || events) {
-    if (!reads) return tell({.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}});
+    if (!reads(header)) return tell({.status = 405, .headers = {{"Allow", "GET, HEAD"}}, .body = {}});
     if (page) return std::nullopt;
   } else if (header.method != "POST") {
     http::Response response = plain(405, "JSON-RPC is served by POST. Begin with GET /.well-known/agent-card.json.\n");
@@ -200,10 +217,11 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   const bool preflight = is_preflight(request);
   const auto pages = parts_.pages.get();
   if (!preflight && pages->has(request.path)) return exchange->respond(pages->get(request));
-  if (request.header("Origin")) exchange = readable_by_origin(std::move(exchange));
+  if (foreign_origin(request)) exchange = readable_by_origin(std::move(exchange));
   if (preflight) return exchange->respond(preflight_response());
   if (parts_.oauth.has(request)) {
-    auto handled = parts_.oauth.handle(request, *parts_.access.rules());
+    exchange = amended(std::move(exchange), seal);
+    auto handled = parts_.oauth.handle(request, *parts_.access.rules(), [&] { return identify(request); });
     if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));
     return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
   }

@@ -91,6 +91,7 @@ class Gateway final : public http::Handler {
   using Ticket = std::uint64_t;
 
   [[nodiscard]] bool is_rpc(const std::string& path) const;
+  [[nodiscard]] std::optional<http::Response> refuse_header(const http::Request& header) const;
   // Who it comes from, or the refusal: 401, or 429 when its source has failed too often.
   [[nodiscard]] Result<access::Caller> identify(const http::Request& request) const;
   // A credential that was refused goes to the audit trail, but not while its source has failed too often: whoever guesses

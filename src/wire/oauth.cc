@@ -9,7 +9,10 @@
 
 #include "access/device_codes.h"
 #include "access/source.h"
+#include "wire/browser.h"
 #include "wire/form.h"
+#include "wire/html.h"
+#include "wire/jsonrpc.h"
 
 namespace agentd::wire {
 namespace {
@@ -25,16 +28,24 @@ constexpr std::string_view kToken = "/oauth2/token";
 constexpr std::string_view kRevoke = "/oauth2/revoke";
 constexpr std::string_view kPage = "/oauth2/device";
 constexpr std::string_view kLaunch = "/oauth2/launch";
+constexpr std::string_view kSession = "/oauth2/session";
 constexpr std::string_view kMetadata = "/.well-known/oauth-authorization-server";
 constexpr std::string_view kDeviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 constexpr std::string_view kLaunchGrant = "urn:agentd:params:oauth:grant-type:launch";
+constexpr std::string_view kBrowser = "agentd-ui";  // the client that a code for a browser is of
 constexpr std::string_view kBadClientId = "client_id must be 1 to 64 letters, digits, dots, dashes or underscores";
 constexpr std::size_t kClientIdBytes = 64;
 constexpr std::size_t kSources = 16'384;
 constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
 constexpr Rate kPolls{.burst = 30, .per_ms = 30'000};
 
-bool is_read(std::string_view path) { return path == kPage || path == kMetadata; }
+bool is_read(std::string_view path) { return path == kPage || path == kSession || path == kMetadata; }
+
+std::vector<std::string_view> methods_of(const http::Request& header) {
+  if (is_read(header.path)) return {"GET", "HEAD"};
+  if (header.path == kLaunch && header.peer.uid < 0) return {"GET"};
+  return {"POST"};
+}
 
 Response answer(int status, std::string body, std::string type = "application/json") {
   return {.status = status,
@@ -64,10 +75,9 @@ std::string field(const Query& form, std::string_view name) {
   return at == form.end() ? "" : at->second;
 }
 
-// The origin at which a program of this machine asks; "" for any other.
+// The origin at which a program of this machine asks; "" for any other, and for a page of elsewhere.
 std::string local_origin(const http::Request& request) {
-  if (!request.peer.loopback) return "";
-  return fmt::format("{}://{}", request.peer.tls ? "https" : "http", request.header("Host").value_or(""));
+  return request.peer.loopback && !is_of_foreign_page(request) ? origin_of(request) : "";
 }
 
 bool is_client_id(std::string_view text) {
@@ -82,6 +92,13 @@ bool is_form(std::optional<std::string_view> content_type) {
 }
 
 Response revoked() { return {.headers = {{"Cache-Control", "no-store"}}}; }
+
+Response used_up() {
+  return html_page(
+      403, "This link is not good any more",
+      "<p>It is good once, for a minute, in a browser on the daemon's own machine. Start again: run the command "
+      "that opened it.</p>");
+}
 
 Response granted(const std::string& token, std::int64_t life_ms, Role scope) {
   return answer(200, Json{{"access_token", token},
@@ -118,22 +135,24 @@ OAuth::OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const c
 
 bool OAuth::has(const http::Request& header) const {
   const std::string_view path = header.path;
-  if (path == kLaunch) return header.peer.uid >= 0;
-  return path == kToken || path == kRevoke || (config_.enabled && (path == kAsk || is_read(path)));
+  if (path == kLaunch) return header.peer.uid >= 0 || (header.peer.loopback && header.method == "GET");
+  return path == kToken || path == kRevoke || path == kSession || (config_.enabled && (path == kAsk || is_read(path)));
 }
 
 std::optional<Response> OAuth::check_header(const http::Request& header) const {
-  const bool reads = header.method == "GET" || header.method == "HEAD";
-  if (is_read(header.path) ? !reads : header.method != "POST") {
-    return Response{.status = 405, .headers = {{"Allow", is_read(header.path) ? "GET, HEAD" : "POST"}}};
+  const auto methods = methods_of(header);
+  if (std::ranges::find(methods, header.method) == methods.end()) {
+    return Response{.status = 405, .headers = {{"Allow", fmt::format("{}", fmt::join(methods, ", "))}}};
   }
-  if (reads || is_form(header.header("Content-Type"))) return std::nullopt;
+  if (header.method != "POST" || is_form(header.header("Content-Type"))) return std::nullopt;
   return refuse("invalid_request", "send the parameters as application/x-www-form-urlencoded");
 }
 
-OAuth::Handled OAuth::handle(const http::Request& request, const access::Access& access) {
+OAuth::Handled OAuth::handle(const http::Request& request, const access::Access& access, const Identify& identify) {
   if (request.path == kMetadata) return metadata();
   if (request.path == kPage) return page(request);
+  if (request.path == kSession) return session(request, identify);
+  if (request.path == kLaunch && request.method == "GET") return launch_browser(request);
   const auto form = read_form(request.body);
   if (!form) return refuse("invalid_request", form.error().message);
   if (request.path == kAsk) return ask(request, *form);
@@ -219,6 +238,42 @@ OAuth::Handled OAuth::launch(const Query& form, const access::Access& access) {
   });
 }
 
+OAuth::Handled OAuth::launch_browser(const http::Request& request) {
+  if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
+  return Work([this, request] {
+    if (!sign_in_.can_keep()) return not_now();
+    const auto token =
+        sign_in_.launch(request.param("code").value_or(""),
+                        {.client_id = std::string(kBrowser), .origin = local_origin(request)}, request.peer.address);
+    Response response = token ? Response{.status = 303} : used_up();
+    // The code stands in the address.
+    std::erase_if(response.headers, [](const auto& header) { return header.first == "Referrer-Policy"; });
+    response.headers.emplace_back("Referrer-Policy", "no-referrer");
+    if (token) {
+      response.headers.emplace_back("Location", config_.enabled ? kPage : kSession);
+      response.headers.emplace_back("Set-Cookie",
+                                    set_session_cookie(request, *token, runtime::SignIn::kLaunchTtlMs / 1'000));
+    }
+    return response;
+  });
+}
+
+Response OAuth::session(const http::Request& request, const Identify& identify) const {
+  const auto caller = identify();
+  if (!caller) return error_response(nullptr, caller.error());
+  const auto token = session_cookie(request);
+  const auto session = token ? sessions_.get(*token, clock_.wall_ms()) : std::nullopt;
+  if (!session || session->sid != caller->sid) {
+    return error_response(nullptr,
+                          {.code = Code::kUnauthenticated, .message = "there is no session of a browser here"});
+  }
+  return answer(200, Json{{"sid", session->sid},
+                          {"principal", session->principal()},
+                          {"role", access::to_string(session->role)},
+                          {"expires_at", session->expires_ms},
+                          {"csrf_token", access::csrf_token(*token)}});
+}
+
 OAuth::Handled OAuth::revoke(const Query& form) {
   // RFC 7009 section 2.2: what is no token is answered like one that was, and costs the core nothing.
   const std::string token = field(form, "token");
@@ -244,20 +299,12 @@ Response OAuth::metadata() const {
 // What a person sees who follows verification_uri. It tells how an operator approves; nobody is signed in here.
 Response OAuth::page(const http::Request& request) {
   const std::string code = access::normal_user_code(request.param("user_code").value_or(""));
-  Response response =
-      answer(200,
-             fmt::format(
-                 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sign-in</title>"
-                 "<meta name=\"viewport\" content=\"width=device-width\"></head><body><h1>A device asks to sign in</h1>"
-                 "<p>Its code is <strong>{0}</strong>. Compare it with what the device shows.</p>"
-                 "<p>An operator of this daemon lets it in with</p>"
-                 "<pre>agentd devices approve {0} --as NAME</pre><p>and turns it away with</p>"
-                 "<pre>agentd devices deny {0}</pre></body></html>\n",
-                 code.empty() ? "XXXX-XXXX" : code),
-             "text/html; charset=utf-8");
-  response.headers.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-  response.headers.emplace_back("Referrer-Policy", "no-referrer");
-  return response;
+  return html_page(200, "A device asks to sign in",
+                   fmt::format("<p>Its code is <strong>{0}</strong>. Compare it with what the device shows.</p>"
+                               "<p>An operator of this daemon lets it in with</p>"
+                               "<pre>agentd devices approve {0} --as NAME</pre><p>and turns it away with</p>"
+                               "<pre>agentd devices deny {0}</pre>",
+                               code.empty() ? "XXXX-XXXX" : code));
 }
 
 }  // namespace agentd::wire

@@ -2,7 +2,7 @@
 // they change is runtime/sign_in.h.
 //
 // Launch: a program beside the daemon asks for a code over a unix socket, and shows it over loopback at the origin that it is
-// for. It is there while device sign-in is off too.
+// for, or has a browser show it, which gets its session as a cookie. It is there while device sign-in is off too.
 //
 // Shared by the edges, thread-safe. A request is read on its edge; what it asks of the core is given back as work for that thread.
 // A source may ask 5 times and then once in 12 s, and poll 30 times and then once a second.
@@ -41,14 +41,18 @@ class OAuth final {
   // Refuses a wrong method or media type, on the header alone.
   [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
   using Handled = std::variant<http::Response, Work>;
-  [[nodiscard]] Handled handle(const http::Request\& request, const access::Access\& access);
   // 503. Whoever asks is nobody yet: what is wrong with the store is for the log.
   [[nodiscard]] static http::Response not_now(std::string_view why = "the store cannot be written");
+  // `identify`: who asks, or its refusal, which is counted where it is a failure.
+  using Identify = std::function<Result<access::Caller>()>;
+  [[nodiscard]] Handled handle(const http::Request& request, const access::Access& access, const Identify& identify);
 
  private:
   [[nodiscard]] Handled ask(const http::Request& request, const http::Query& form);
   [[nodiscard]] Handled token(const http::Request& request, const http::Query& form);
   [[nodiscard]] Handled launch(const http::Query& form, const access::Access& access);
+  [[nodiscard]] Handled launch_browser(const http::Request& request);
+  [[nodiscard]] http::Response session(const http::Request& request, const Identify& identify) const;
   [[nodiscard]] Handled revoke(const http::Query& form);
   [[nodiscard]] http::Response metadata() const;
   [[nodiscard]] static http::Response page(const http::Request& request);

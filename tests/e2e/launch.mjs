@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { join } from 'node:path';
 
+import { request } from './harness.mjs';
 import { form } from './sign_in.mjs';
 import { within } from './processes.mjs';
 
@@ -32,3 +33,13 @@ export const codeOf = async (daemon, fields) => (await askToLaunch(daemon, field
 
 export const exchange = (daemon, launch_code, client_id = 'test') => (
   form(daemon, '/oauth2/token', { grant_type: LAUNCH, launch_code, client_id }));
+
+// What a browser has after it followed a launch's address: {cookie, token, headers} of its requests.
+export async function browse(daemon) {
+  const code = await codeOf(daemon, { client_id: 'agentd-ui' });
+  const answer = await request(`${daemon.url}/oauth2/launch?code=${code}`, { headers: { 'sec-fetch-site': 'none' } });
+  const [set] = answer.headers['set-cookie'] ?? [];
+  const cookie = set?.split(';')[0];
+  const get = (path, headers = {}) => request(daemon.url + path, { headers: { cookie, 'sec-fetch-site': 'same-origin', ...headers } });
+  return { code, answer, set, cookie, token: cookie?.split('=')[1], get };
+}
