@@ -204,7 +204,7 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
   parts_.service.complete(
       call, std::move(*sending), op,
       [&] {
-        auto done = act(call, command);
+        auto done = act(call.caller, command);
         if (!done) done = std::unexpected(of_args(std::move(done.error()), *command.row));
         return done;
       },
@@ -243,8 +243,8 @@ std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, c
   }
 }
 
-Result<runtime::Done> Commands::act(const runtime::Call& call, const Command& command) {
-  const feed::Viewer& viewer = call.caller.viewer;
+Result<runtime::Done> Commands::act(const access::Caller& caller, const Command& command) {
+  const feed::Viewer& viewer = caller.viewer;
   const Json& args = command.args;
   switch (command.row->op) {
     case Op::kWorkflowCancel:
@@ -300,6 +300,17 @@ Result<runtime::Done> Commands::drain(const Json& args) {
   const std::string reason = args.value("reason", kDefaultReason);
   parts_.drain(reason);
   return runtime::Done{.result = {{"ok", true}, {"state", "draining"}, {"reason", reason}}, .target = Json::object()};
+}
+
+Result<Json> Commands::decide(const access::Caller& who, const Json& agentd) {
+  auto command = read_args(agentd, "form");
+  if (!command) return std::unexpected(std::move(command.error()));
+  const Op op = command->row->op;
+  AGENTD_CHECK(op == Op::kDeviceApprove || op == Op::kDeviceDeny, "an op that answers a sign-in");
+  return parts_.service.perform(who, std::string(command->row->name), [&]() -> Result<runtime::Done> {
+    if (const Status may = check_reach(who, *command); !may) return std::unexpected(may.error());
+    return act(who, *command);
+  });
 }
 
 Json Commands::target_of(const Command& command) const {

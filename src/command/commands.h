@@ -45,6 +45,10 @@ class Commands final {
   // SendMessage and SendStreamingMessage.
   void send(const runtime::Call& call, const Json& params, runtime::Delivery delivery);
 
+  // An answer to a sign-in that waits, given on the approval page: auth.device.approve or auth.device.deny, with its arguments,
+  // as the op of that name. Errors: those of the op, with faults below "form".
+  [[nodiscard]] Result<Json> decide(const access::Caller& who, const Json& agentd);
+
  private:
   // Nothing when the message holds no command part. Errors: those of command.md section 1.
   [[nodiscard]] Result<std::optional<Command>> read(const runtime::Call& call, const runtime::Sending& sending) const;
@@ -56,7 +60,7 @@ class Commands final {
   [[nodiscard]] std::optional<Result<Json>> read_document(const runtime::Call& call, const runtime::Sending& sending,
                                                           const Command& command, runtime::Delivery& delivery);
   // What an op that works does.
-  [[nodiscard]] Result<runtime::Done> act(const runtime::Call& call, const Command& command);
+  [[nodiscard]] Result<runtime::Done> act(const access::Caller& caller, const Command& command);
   [[nodiscard]] Result<runtime::Done> pause(const Json& args);
   [[nodiscard]] Result<runtime::Done> resume(const Json& args);
   [[nodiscard]] Result<runtime::Done> drain(const Json& args);

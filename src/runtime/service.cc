@@ -204,6 +204,18 @@ void Service::complete(const Call& call, Sending sending, const std::string& op,
   deliver(call, sending, id, false, delivery);
 }
 
+Result<Json> Service::perform(const access::Caller& who, const std::string& op,
+                              std::move_only_function<Result<Done>()> act) {
+  const Status open = takes_work();
+  auto done = open ? act() : Result<Done>(std::unexpected(open.error()));
+  if (!done) {
+    audit_.refused(&who, op, nullptr, done.error().code);
+    return std::unexpected(std::move(done.error()));
+  }
+  audit_.done(&who, op, std::move(done->target));
+  return std::move(done->result);
+}
+
 void Service::refuse_op(const Call& call, const std::string& op, Json target, const Error& error, Delivery delivery) {
   audit_.refused(&call.caller, op, std::move(target), error.code);
   delivery.reply(std::unexpected(error));

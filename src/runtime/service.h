@@ -67,6 +67,9 @@ class Service final {
   // A task that is over with what `act` gives. `act` runs at once, and not at all when the call is refused.
   void complete(const Call& call, Sending sending, const std::string& op, std::move_only_function<Result<Done>()> act,
                 Delivery delivery);
+  // What `act` gives, without a task made of it: for who asks by other ways than A2A. Errors: its own; kDraining, kUnavailable.
+  [[nodiscard]] Result<Json> perform(const access::Caller& who, const std::string& op,
+                                     std::move_only_function<Result<Done>()> act);
   // Answers an op with a refusal, which goes to the audit trail. `target`: what is known to be there.
   void refuse_op(const Call& call, const std::string& op, Json target, const Error& error, Delivery delivery);
 

@@ -27,4 +27,9 @@ Result<http::Query> read_form(std::string_view body) {
   return *std::move(form);
 }
 
+std::string field(const http::Query& form, std::string_view name) {
+  const auto at = std::ranges::find(form, name, &std::pair<std::string, std::string>::first);
+  return at == form.end() ? "" : at->second;
+}
+
 }  // namespace agentd::wire

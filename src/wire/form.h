@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,5 +14,8 @@ inline constexpr std::size_t kFormBytes = 4'096;
 
 // application/x-www-form-urlencoded: at most kFormBytes and 16 fields, no name twice. Errors: kInvalidParams.
 [[nodiscard]] Result<http::Query> read_form(std::string_view body);
+
+// "" when it is not there.
+[[nodiscard]] std::string field(const http::Query& form, std::string_view name);
 
 }  // namespace agentd::wire

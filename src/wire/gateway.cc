@@ -221,17 +221,19 @@ void Gateway::handle(std::shared_ptr<http::Exchange> exchange) {
   if (preflight) return exchange->respond(preflight_response());
   if (parts_.oauth.has(request)) {
     exchange = amended(std::move(exchange), seal);
-    auto handled = parts_.oauth.handle(request, *parts_.access.rules(), [&] { return identify(request); });
+    auto handled =
+        parts_.oauth.handle(request, *parts_.access.rules(), [&](auto csrf) { return identify(request, csrf); });
     if (auto* response = std::get_if<http::Response>(&handled)) return exchange->respond(std::move(*response));
-    return respond_from_core(std::move(exchange), std::get<OAuth::Work>(std::move(handled)));
+    return respond_from_core(std::move(exchange), std::get<Work>(std::move(handled)));
   }
   const auto caller = identify(request);
   if (!caller) return exchange->respond(error_response(nullptr, caller.error()));
   request.path == kEvents ? get_events(std::move(exchange), *caller) : rpc(std::move(exchange), *caller);
 }
 
-Result<access::Caller> Gateway::identify(const http::Request& request) const {
-  const access::Presented from = presented(request);
+Result<access::Caller> Gateway::identify(const http::Request& request, std::optional<std::string_view> csrf) const {
+  access::Presented from = presented(request);
+  if (csrf) from.csrf = csrf;
   auto caller = parts_.access.identify(from);
   if (!caller) {
     Error told = parts_.limits.refused(request.peer.address, std::move(caller.error()));
@@ -319,7 +321,7 @@ Gateway::Ticket Gateway::park(Rpc rpc) {
   return ticket;
 }
 
-void Gateway::respond_from_core(std::shared_ptr<http::Exchange> exchange, OAuth::Work work) {
+void Gateway::respond_from_core(std::shared_ptr<http::Exchange> exchange, Work work) {
   const Ticket ticket = next_ticket_++;
   waiting_.emplace(ticket, exchange);
   exchange->on_abandoned([this, ticket] { waiting_.erase(ticket); });

@@ -93,7 +93,8 @@ class Gateway final : public http::Handler {
   [[nodiscard]] bool is_rpc(const std::string& path) const;
   [[nodiscard]] std::optional<http::Response> refuse_header(const http::Request& header) const;
   // Who it comes from, or the refusal: 401, or 429 when its source has failed too often.
-  [[nodiscard]] Result<access::Caller> identify(const http::Request& request) const;
+  [[nodiscard]] Result<access::Caller> identify(const http::Request& request,
+                                                std::optional<std::string_view> csrf = {}) const;
   // A credential that was refused goes to the audit trail, but not while its source has failed too often: whoever guesses
   // without end would fill it.
   void audit_refusal(const http::Request& request, const Error& told) const;
@@ -107,7 +108,7 @@ class Gateway final : public http::Handler {
   [[nodiscard]] runtime::Reply reply_to(Ticket ticket);
 
   // Answers with what `work` gives on the core thread, once what it changed is durable.
-  void respond_from_core(std::shared_ptr<http::Exchange> exchange, OAuth::Work work);
+  void respond_from_core(std::shared_ptr<http::Exchange> exchange, Work work);
   void end_revoked();
   void keep(const std::shared_ptr<TaskStream>& stream);
   void subscribe_to_events(Rpc rpc);

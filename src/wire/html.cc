@@ -39,12 +39,11 @@ std::string escape_html(std::string_view text) {
   return out;
 }
 
-http::Response html_page(int status, std::string_view title, std::string_view body) {
+http::Response html_page(int status, std::string_view title, std::string_view body, std::string_view referrer) {
   return {.status = status,
-          // To itself a page must say where it is of: with no-referrer, its forms would come from the origin "null".
           .headers = {{"Content-Type", "text/html; charset=utf-8"},
                       {"Content-Security-Policy", policy()},
-                      {"Referrer-Policy", "same-origin"}},
+                      {"Referrer-Policy", std::string(referrer)}},
           .body = fmt::format("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>"
                               "<meta name=\"viewport\" content=\"width=device-width\"><style>{1}</style></head>"
                               "<body><h1>{0}</h1>{2}</body></html>\n",

@@ -11,7 +11,8 @@ namespace agentd::wire {
 // For an element or an attribute's value in quotes.
 [[nodiscard]] std::string escape_html(std::string_view text);
 
-// A whole page. `title` is text, `body` is HTML.
-[[nodiscard]] http::Response html_page(int status, std::string_view title, std::string_view body);
+// A whole page. `title` is text, `body` is HTML. `referrer`: the policy; with no-referrer, forms would come from the origin "null".
+[[nodiscard]] http::Response html_page(int status, std::string_view title, std::string_view body,
+                                       std::string_view referrer = "same-origin");
 
 }  // namespace agentd::wire

@@ -39,10 +39,9 @@ constexpr std::size_t kSources = 16'384;
 constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
 constexpr Rate kPolls{.burst = 30, .per_ms = 30'000};
 
-bool is_read(std::string_view path) { return path == kPage || path == kSession || path == kMetadata; }
-
 std::vector<std::string_view> methods_of(const http::Request& header) {
-  if (is_read(header.path)) return {"GET", "HEAD"};
+  if (header.path == kSession || header.path == kMetadata) return {"GET", "HEAD"};
+  if (header.path == kPage) return {"GET", "HEAD", "POST"};
   if (header.path == kLaunch && header.peer.uid < 0) return {"GET"};
   return {"POST"};
 }
@@ -70,11 +69,6 @@ std::optional<Response> too_often(Rates& rates, const http::Request& request, Ra
   return response;
 }
 
-std::string field(const Query& form, std::string_view name) {
-  const auto at = std::ranges::find(form, name, &std::pair<std::string, std::string>::first);
-  return at == form.end() ? "" : at->second;
-}
-
 // The origin at which a program of this machine asks; "" for any other, and for a page of elsewhere.
 std::string local_origin(const http::Request& request) {
   return request.peer.loopback && !is_of_foreign_page(request) ? origin_of(request) : "";
@@ -97,7 +91,8 @@ Response used_up() {
   return html_page(
       403, "This link is not good any more",
       "<p>It is good once, for a minute, in a browser on the daemon's own machine. Start again: run the command "
-      "that opened it.</p>");
+      "that opened it.</p>",
+      "no-referrer");
 }
 
 Response granted(const std::string& token, std::int64_t life_ms, Role scope) {
@@ -122,21 +117,24 @@ Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
 
 }  // namespace
 
-OAuth::OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
-             const Clock& clock, std::string issuer, std::vector<std::string> origins)
+OAuth::OAuth(runtime::SignIn& sign_in, command::Commands& commands, const access::Sessions& sessions,
+             const config::DeviceGrant& config, const Clock& clock, std::string issuer,
+             std::vector<std::string> origins)
     : sign_in_(sign_in),
       sessions_(sessions),
       config_(config),
       clock_(clock),
       issuer_(std::move(issuer)),
       origins_(std::move(origins)),
+      approval_(sign_in, commands, clock),
       asks_(clock, kSources),
       polls_(clock, kSources) {}
 
 bool OAuth::has(const http::Request& header) const {
   const std::string_view path = header.path;
   if (path == kLaunch) return header.peer.uid >= 0 || (header.peer.loopback && header.method == "GET");
-  return path == kToken || path == kRevoke || path == kSession || (config_.enabled && (path == kAsk || is_read(path)));
+  return path == kToken || path == kRevoke || path == kSession ||
+         (config_.enabled && (path == kAsk || path == kPage || path == kMetadata));
 }
 
 std::optional<Response> OAuth::check_header(const http::Request& header) const {
@@ -148,23 +146,24 @@ std::optional<Response> OAuth::check_header(const http::Request& header) const {
   return refuse("invalid_request", "send the parameters as application/x-www-form-urlencoded");
 }
 
-OAuth::Handled OAuth::handle(const http::Request& request, const access::Access& access, const Identify& identify) {
+Handled OAuth::handle(const http::Request& request, const access::Access& access, const Identify& identify) {
   if (request.path == kMetadata) return metadata();
-  if (request.path == kPage) return page(request);
+  if (request.path == kPage && request.method != "POST") return approval_.show(request, identify);
   if (request.path == kSession) return session(request, identify);
   if (request.path == kLaunch && request.method == "GET") return launch_browser(request);
   const auto form = read_form(request.body);
   if (!form) return refuse("invalid_request", form.error().message);
   if (request.path == kAsk) return ask(request, *form);
   if (request.path == kLaunch) return launch(*form, access);
+  if (request.path == kPage) return approval_.decide(request, *form, identify);
   return request.path == kToken ? token(request, *form) : revoke(*form);
 }
 
-Response OAuth::not_now(std::string_view why) {
+http::Response OAuth::not_now(std::string_view why) {
   return answer(503, Json{{"error", "temporarily_unavailable"}, {"error_description", why}});
 }
 
-OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
+Handled OAuth::ask(const http::Request& request, const Query& form) {
   const std::string client = field(form, "client_id");
   if (!is_client_id(client)) return refuse("invalid_request", kBadClientId);
   const std::string scope = field(form, "scope").empty() ? "user" : field(form, "scope");
@@ -190,7 +189,7 @@ OAuth::Handled OAuth::ask(const http::Request& request, const Query& form) {
   });
 }
 
-OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
+Handled OAuth::token(const http::Request& request, const Query& form) {
   const std::string grant = field(form, "grant_type");
   const bool launched = grant == kLaunchGrant;
   const std::string code = field(form, launched ? "launch_code" : "device_code");
@@ -219,7 +218,7 @@ OAuth::Handled OAuth::token(const http::Request& request, const Query& form) {
 }
 
 // Its peer is the daemon's own user, or root, or would not have been accepted.
-OAuth::Handled OAuth::launch(const Query& form, const access::Access& access) {
+Handled OAuth::launch(const Query& form, const access::Access& access) {
   const std::string client = field(form, "client_id");
   if (!is_client_id(client)) return refuse("invalid_request", kBadClientId);
   const std::string origin = field(form, "origin");
@@ -238,28 +237,24 @@ OAuth::Handled OAuth::launch(const Query& form, const access::Access& access) {
   });
 }
 
-OAuth::Handled OAuth::launch_browser(const http::Request& request) {
+Handled OAuth::launch_browser(const http::Request& request) {
   if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
   return Work([this, request] {
     if (!sign_in_.can_keep()) return not_now();
     const auto token =
         sign_in_.launch(request.param("code").value_or(""),
                         {.client_id = std::string(kBrowser), .origin = local_origin(request)}, request.peer.address);
-    Response response = token ? Response{.status = 303} : used_up();
-    // The code stands in the address.
-    std::erase_if(response.headers, [](const auto& header) { return header.first == "Referrer-Policy"; });
-    response.headers.emplace_back("Referrer-Policy", "no-referrer");
-    if (token) {
-      response.headers.emplace_back("Location", config_.enabled ? kPage : kSession);
-      response.headers.emplace_back("Set-Cookie",
-                                    set_session_cookie(request, *token, runtime::SignIn::kLaunchTtlMs / 1'000));
-    }
-    return response;
+    if (!token) return used_up();
+    return Response{
+        .status = 303,
+        .headers = {{"Location", std::string(config_.enabled ? kPage : kSession)},
+                    {"Set-Cookie", set_session_cookie(request, *token, runtime::SignIn::kLaunchTtlMs / 1'000)},
+                    {"Referrer-Policy", "no-referrer"}}};  // the code stands in the address
   });
 }
 
 Response OAuth::session(const http::Request& request, const Identify& identify) const {
-  const auto caller = identify();
+  const auto caller = identify(std::nullopt);
   if (!caller) return error_response(nullptr, caller.error());
   const auto token = session_cookie(request);
   const auto session = token ? sessions_.get(*token, clock_.wall_ms()) : std::nullopt;
@@ -274,7 +269,7 @@ Response OAuth::session(const http::Request& request, const Identify& identify) 
                           {"csrf_token", access::csrf_token(*token)}});
 }
 
-OAuth::Handled OAuth::revoke(const Query& form) {
+Handled OAuth::revoke(const Query& form) {
   // RFC 7009 section 2.2: what is no token is answered like one that was, and costs the core nothing.
   const std::string token = field(form, "token");
   if (!sessions_.find(token, clock_.wall_ms())) return revoked();
@@ -294,17 +289,6 @@ Response OAuth::metadata() const {
                           {"grant_types_supported", {kDeviceGrant, kLaunchGrant}},
                           {"token_endpoint_auth_methods_supported", {"none"}},
                           {"revocation_endpoint_auth_methods_supported", {"none"}}});
-}
-
-// What a person sees who follows verification_uri. It tells how an operator approves; nobody is signed in here.
-Response OAuth::page(const http::Request& request) {
-  const std::string code = access::normal_user_code(request.param("user_code").value_or(""));
-  return html_page(200, "A device asks to sign in",
-                   fmt::format("<p>Its code is <strong>{0}</strong>. Compare it with what the device shows.</p>"
-                               "<p>An operator of this daemon lets it in with</p>"
-                               "<pre>agentd devices approve {0} --as NAME</pre><p>and turns it away with</p>"
-                               "<pre>agentd devices deny {0}</pre>",
-                               code.empty() ? "XXXX-XXXX" : code));
 }
 
 }  // namespace agentd::wire

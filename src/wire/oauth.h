@@ -8,11 +8,9 @@
 // A source may ask 5 times and then once in 12 s, and poll 30 times and then once a second.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "access/access.h"
@@ -23,28 +21,24 @@
 #include "http/message.h"
 #include "http/target.h"
 #include "runtime/sign_in.h"
+#include "wire/approval.h"
+#include "wire/handled.h"
 
 namespace agentd::wire {
 
 class OAuth final {
  public:
-  // For the core thread. What it answers counts once the journal is durable.
-  using Work = std::move_only_function<http::Response()>;
-
   // `issuer`: the daemon's URL without a slash at the end. `origins`: those of this machine that it is found at. The
   // references outlive this.
-  OAuth(runtime::SignIn& sign_in, const access::Sessions& sessions, const config::DeviceGrant& config,
-        const Clock& clock, std::string issuer, std::vector<std::string> origins);
+  OAuth(runtime::SignIn& sign_in, command::Commands& commands, const access::Sessions& sessions,
+        const config::DeviceGrant& config, const Clock& clock, std::string issuer, std::vector<std::string> origins);
 
   // Whether the path is there for who asks.
   [[nodiscard]] bool has(const http::Request& header) const;
   // Refuses a wrong method or media type, on the header alone.
   [[nodiscard]] std::optional<http::Response> check_header(const http::Request& header) const;
-  using Handled = std::variant<http::Response, Work>;
   // 503. Whoever asks is nobody yet: what is wrong with the store is for the log.
   [[nodiscard]] static http::Response not_now(std::string_view why = "the store cannot be written");
-  // `identify`: who asks, or its refusal, which is counted where it is a failure.
-  using Identify = std::function<Result<access::Caller>()>;
   [[nodiscard]] Handled handle(const http::Request& request, const access::Access& access, const Identify& identify);
 
  private:
@@ -55,7 +49,6 @@ class OAuth final {
   [[nodiscard]] http::Response session(const http::Request& request, const Identify& identify) const;
   [[nodiscard]] Handled revoke(const http::Query& form);
   [[nodiscard]] http::Response metadata() const;
-  [[nodiscard]] static http::Response page(const http::Request& request);
 
   runtime::SignIn& sign_in_;  // core thread
   const access::Sessions& sessions_;
@@ -63,6 +56,7 @@ class OAuth final {
   const Clock& clock_;
   const std::string issuer_;
   const std::vector<std::string> origins_;
+  Approval approval_;
   Rates asks_, polls_;  // by source
 };
 
