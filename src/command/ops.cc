@@ -123,7 +123,8 @@ constexpr std::array kOps = {
           R"({"type":"object","required":["denied"],"properties":{"denied":{"type":"integer"}}})"},
     OpRow{Op::kSessions, "auth.sessions", ReplyKind::kMessage, Reach::kOperator, Gate::kSignIn,
           "The sessions that are good now, oldest first.", kNoArgs,
-          R"({"type":"object","required":["sessions"],"properties":{"sessions":{"type":"array"}}})"},
+          R"({"type":"object","required":["sessions"],"properties":{"sessions":{"type":"array","items":{)"
+          R"("type":"object","required":["sid","kind"],"properties":{"kind":{"enum":["device","launch"]}}}}}})"},
     OpRow{Op::kSessionsRevoke, "auth.sessions.revoke", ReplyKind::kTask, Reach::kOperator, Gate::kSignIn,
           "Ends sessions: one, those of a name, or all. Their streams end at once.",
           R"({"type":"object","additionalProperties":false,)"

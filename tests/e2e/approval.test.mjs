@@ -1,10 +1,13 @@
 // The approval page (access.md section 4): an operator answers sign-ins in a browser, which has a cookie and no script.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 
+import { Authority } from './certificates.mjs';
 import { request, startDaemon, users } from './harness.mjs';
-import { browse } from './launch.mjs';
+import { beside, browse } from './launch.mjs';
+import { environment, makeFolder, removeFolder, run } from './processes.mjs';
 import { ask, poll, said, signIn } from './sign_in.mjs';
 
 const PAGE = '/oauth2/device';
@@ -31,10 +34,10 @@ const formsOf = ({ text }) => [...text.matchAll(/<form method="post" action="\/o
     },
   }));
 
-const press = ({ daemon, browser }, fields, headers = {}) => request(daemon.url + PAGE, {
-  method: 'POST', body: new URLSearchParams(fields).toString(),
+const press = ({ daemon, browser = {} }, fields, headers = {}, tls = daemon.tls) => request(daemon.url + PAGE, {
+  method: 'POST', body: new URLSearchParams(fields).toString(), tls,
   headers: {
-    'content-type': 'application/x-www-form-urlencoded', cookie: browser.cookie, origin: daemon.url,
+    'content-type': 'application/x-www-form-urlencoded', cookie: browser.cookie ?? '', origin: daemon.url,
     'sec-fetch-site': 'same-origin', ...headers,
   },
 });
@@ -174,4 +177,42 @@ test('a session that is over approves nothing', async (t) => {
   assert.match(refused.headers['www-authenticate'], /error="invalid_token"/);
   assert.ok(!(await browser.get(PAGE)).text.includes(fields.user_code));
   assert.equal(await waiting(daemon, tokens.operator), 1);
+});
+
+test('over https: a certificate approves from the page itself alone, the cookie is secure, and commands are launched', async (t) => {
+  const folder = makeFolder();
+  t.after(() => removeFolder(folder));
+  const authority = new Authority(folder);
+  const config = signIn();
+  Object.assign(config.a2a, {
+    listen: 'https://127.0.0.1:0', tls: { ...authority.issueServer(), client_ca: authority.file },
+    principals: [{ id: 'ops', match: { sub: 'ops' }, role: 'operator' }],
+  });
+  const daemon = await startDaemon(t, { config, tls: { ca: authority.pem } });
+  const ops = authority.issue('ops');
+  const tls = { ca: authority.pem, cert: readFileSync(ops.cert), key: readFileSync(ops.key) };
+  await ask(daemon);
+  const [{ fields }] = formsOf(await request(daemon.url + PAGE, { tls }));
+  assert.equal(fields.csrf_token, undefined);
+  const good = { ...fields, as: 'ada', action: 'approve' };
+  const silent = await request(daemon.url + PAGE, {
+    method: 'POST', body: new URLSearchParams(good).toString(), tls,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  assert.equal(silent.status, 403);
+  assert.match(silent.text, /does not come from this page/);
+  for (const origin of ['null', daemon.url.replace('https', 'http')]) {
+    assert.equal((await press({ daemon }, good, { origin }, tls)).status, 403, origin);
+  }
+  const unix = await beside(daemon, PAGE, good);
+  assert.deepEqual([unix.status, /does not come from this page/.test(unix.text)], [403, true]);
+  const outcome = await press({ daemon }, good, {}, tls);
+  assert.equal(outcome.status, 200, outcome.text);
+
+  const browser = await browse(daemon);
+  assert.match(browser.set, /; Secure$/);
+  assert.equal((await browser.get('/oauth2/session')).status, 200);
+  const env = environment(daemon.folder, { AGENTD_URL: daemon.url, AGENTD_CA: authority.file });
+  const sessions = await run(['sessions'], { env });
+  assert.match(sessions.stdout, / launch +agentd-cli /, sessions.stderr);
 });

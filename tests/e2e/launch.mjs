@@ -37,9 +37,13 @@ export const exchange = (daemon, launch_code, client_id = 'test') => (
 // What a browser has after it followed a launch's address: {cookie, token, headers} of its requests.
 export async function browse(daemon) {
   const code = await codeOf(daemon, { client_id: 'agentd-ui' });
-  const answer = await request(`${daemon.url}/oauth2/launch?code=${code}`, { headers: { 'sec-fetch-site': 'none' } });
+  const answer = await request(`${daemon.url}/oauth2/launch?code=${code}`, {
+    headers: { 'sec-fetch-site': 'none' }, tls: daemon.tls,
+  });
   const [set] = answer.headers['set-cookie'] ?? [];
   const cookie = set?.split(';')[0];
-  const get = (path, headers = {}) => request(daemon.url + path, { headers: { cookie, 'sec-fetch-site': 'same-origin', ...headers } });
+  const get = (path, headers = {}) => request(daemon.url + path, {
+    headers: { cookie, 'sec-fetch-site': 'same-origin', ...headers }, tls: daemon.tls,
+  });
   return { code, answer, set, cookie, token: cookie?.split('=')[1], get };
 }
