@@ -1,5 +1,6 @@
 #include "client/launch.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
@@ -16,6 +17,12 @@ namespace {
 constexpr std::string_view kClientId = "agentd-cli";
 constexpr std::string_view kLaunchGrant = "urn:agentd:params:oauth:grant-type:launch";
 constexpr Deadlines kDeadlines{.connect_ms = 2'000, .silence_ms = 5'000, .total_ms = 5'000};
+
+// Whoever else may write to the folder, should the environment name such a one, could put a socket of theirs there.
+bool is_own_socket(const std::string& path) {
+  struct stat about{};
+  return !path.empty() && ::lstat(path.c_str(), &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == ::geteuid();
+}
 
 // What the daemon says of a token, or of none: either is good enough there, or here is a code for a better one.
 struct Verdict {
@@ -60,7 +67,7 @@ Result<Endpoint> endpoint_of(Endpoint asked, const Credentials& credentials, con
   const auto url = canonical_url(asked.url);
   if (!url || !is_loopback(*url) || credentials.path().empty()) return asked;  // what cannot be kept is not asked for
   const std::string socket = control_socket(port_of(*url));
-  if (socket.empty() || ::access(socket.c_str(), W_OK) != 0) return asked;
+  if (!is_own_socket(socket)) return asked;
   const Endpoint here{.url = origin_of(*url), .ca = asked.ca};
   const Verdict verdict = ask(socket, here.url, kept->token, stop);
   if (verdict.good) asked.token = std::move(kept->token);

@@ -120,6 +120,16 @@ TEST_F(LaunchTest, ASocketThatIsStaleOrRefusesLeavesItWithoutAToken) {
   EXPECT_TRUE(exchanged_.empty());
 }
 
+TEST_F(LaunchTest, WhatIsNoSocketOfTheUsersOwnIsToldNoToken) {
+  ASSERT_TRUE(credentials().keep_launch(url(), "agentd_at_kept"));
+  listen(204);
+  const fs::path moved = root_ / "elsewhere.sock";
+  fs::rename(socket_path(), moved);
+  fs::create_symlink(moved, socket_path());
+  EXPECT_EQ(endpoint().token, "");
+  EXPECT_TRUE(asked_.empty());
+}
+
 TEST_F(LaunchTest, ACodeThatTheDaemonDoesNotTakeLeavesItWithoutAToken) {
   listen(200, kCode);
   status_ = 400;

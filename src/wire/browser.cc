@@ -21,6 +21,10 @@ std::string origin_of(const http::Request& request) {
   return fmt::format("{}://{}", request.peer.tls ? "https" : "http", request.header("Host").value_or(""));
 }
 
+std::string local_origin(const http::Request& request) {
+  return request.peer.loopback && !is_of_foreign_page(request) ? origin_of(request) : "";
+}
+
 std::optional<std::string_view> foreign_origin(const http::Request& request) {
   const auto origin = request.header("Origin");
   const bool has_one = request.peer.uid < 0 && request.header("Host");  // no page is at a unix socket

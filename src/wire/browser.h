@@ -14,6 +14,8 @@ namespace agentd::wire {
 
 // Where it came to, as a page writes it: "http://127.0.0.1:8420". Whether that host is ours is not asked here.
 [[nodiscard]] std::string origin_of(const http::Request& request);
+// The same for a program of this machine, or its browser; "" for any other, and for a page of elsewhere.
+[[nodiscard]] std::string local_origin(const http::Request& request);
 // The page that asks, if it is said and is not at that same origin.
 [[nodiscard]] std::optional<std::string_view> foreign_origin(const http::Request& request);
 // A page of somewhere else has made it: not all of those have an Origin.

@@ -30,6 +30,15 @@ TEST(Browser, TheOriginItCameToIsNotForeign) {
   EXPECT_EQ(foreign_origin(by_socket), "http://localhost");
 }
 
+TEST(Browser, OnlyThisMachineHasALocalOrigin) {
+  http::Request asked = request({{"Host", "127.0.0.1:8420"}});
+  EXPECT_EQ(local_origin(asked), "") << "its peer came from elsewhere";
+  asked.peer.loopback = true;
+  EXPECT_EQ(local_origin(asked), "http://127.0.0.1:8420");
+  asked.headers.emplace_back("Sec-Fetch-Site", "same-site");
+  EXPECT_EQ(local_origin(asked), "");
+}
+
 TEST(Browser, APageOfTheSameSiteIsOfSomewhereElse) {
   EXPECT_FALSE(is_of_foreign_page(request({})));
   for (const char* site : {"none", "same-origin"})

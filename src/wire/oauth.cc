@@ -69,11 +69,6 @@ std::optional<Response> too_often(Rates& rates, const http::Request& request, Ra
   return response;
 }
 
-// The origin at which a program of this machine asks; "" for any other, and for a page of elsewhere.
-std::string local_origin(const http::Request& request) {
-  return request.peer.loopback && !is_of_foreign_page(request) ? origin_of(request) : "";
-}
-
 bool is_client_id(std::string_view text) {
   return !text.empty() && text.size() <= kClientIdBytes && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
