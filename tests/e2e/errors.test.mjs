@@ -11,6 +11,7 @@ const { tokens, options } = twoUsers();
 const closed = await startDaemon(undefined, options);
 
 const envelope = (over) => JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ListTasks', params: {}, ...over });
+const big = envelope({ params: { pad: 'x'.repeat(2 * 1024 * 1024) } });
 const nested = (depth) => envelope({ params: 'DEEP' }).replace('"DEEP"', `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
 
 test('a content type is read as such: case and parameters do not matter', async () => {
