@@ -140,6 +140,14 @@ TEST_F(CommandsTest, ATaskOpEndsWithTheRunsOutput) {
   EXPECT_EQ(this->task(id)->link.kind, "run");
 }
 
+TEST_F(CommandsTest, ATaskThatNoRunWorksOnIsLinkedToItsContext) {
+  Json message = marked({part({{"op", "admin.pause"}})});
+  message["contextId"] = "desk";
+  const std::string id = got(send(call(kOperator), message))["task"]["id"];
+  EXPECT_EQ(task(id)->link.kind, "turn");
+  EXPECT_EQ(task(id)->link.id, "desk");
+}
+
 TEST_F(CommandsTest, TheResultIsAnArtifactOfTheExtension) {
   const Json command = {{"op", "workflow.run"}, {"workflow", "w"}, {"inputs", {{"n", 1}}}};
   const Json task = got(send(call(), marked({part(command)})))["task"];

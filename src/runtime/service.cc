@@ -178,7 +178,7 @@ void Service::run_workflow(const Call& call, Sending sending, const std::string&
   }
   if (answered_before(call, sending, delivery)) return;
   const std::string run = fresh_run_id();
-  const std::string id = open_op(call, sending, op, {"run", run}).id;
+  const std::string id = open_op(call, sending, op, run).id;
   audit_.done(&call.caller, op, {{"workflow", workflow}, {"run", run}, {"task", id}});
   deliver(call, sending, id, false, delivery);
   runs_.start({.id = run,
@@ -195,7 +195,7 @@ void Service::complete(const Call& call, Sending sending, const std::string& op,
   if (answered_before(call, sending, delivery)) return;
   auto done = act();
   if (!done) return refuse_op(call, op, nullptr, done.error(), std::move(delivery));
-  Task& task = open_op(call, sending, op, {});
+  Task& task = open_op(call, sending, op, "");
   const std::string id = task.id;
   done->target["task"] = id;
   audit_.done(&call.caller, op, std::move(done->target));
@@ -221,7 +221,7 @@ void Service::refuse_op(const Call& call, const std::string& op, Json target, co
   delivery.reply(std::unexpected(error));
 }
 
-Task& Service::open_op(const Call& call, Sending& sending, const std::string& op, Link link) {
+Task& Service::open_op(const Call& call, Sending& sending, const std::string& op, const std::string& run) {
   const std::string id = random_uuid();
   const std::string context = sending.message.value("contextId", "ctx-" + random_hex(16));
   sending.message["contextId"] = context;
@@ -230,7 +230,7 @@ Task& Service::open_op(const Call& call, Sending& sending, const std::string& op
                               .principal = call.caller.viewer.principal,
                               .context = context,
                               .message = sending.message,
-                              .link = std::move(link),
+                              .link = run.empty() ? Link{"turn", context} : Link{"run", run},
                               .command = op});
   remember(call, sending, id);
   return task;

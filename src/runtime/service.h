@@ -88,8 +88,8 @@ class Service final {
   // True when the call was answered: its key had been used.
   bool answered_before(const Call& call, const Sending& sending, Delivery& delivery);
   void remember(const Call& call, const Sending& sending, const std::string& task);
-  // The task that an op makes.
-  Task& open_op(const Call& call, Sending& sending, const std::string& op, Link link);
+  // The task that an op makes. Without a run it is the agent's own, as a turn is.
+  Task& open_op(const Call& call, Sending& sending, const std::string& op, const std::string& run);
   void open_task(const Call& call, Sending& sending, Delivery& delivery);
   void add_to_task(const Call& call, Sending& sending, Delivery& delivery);
   void deliver(const Call& call, const Sending& sending, const std::string& task, bool queued, Delivery& delivery);
