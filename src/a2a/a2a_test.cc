@@ -71,10 +71,50 @@ TEST(Extensions, FollowTheHeaderRules) {
             std::string(uri(Extension::kCommand)) + ", " + events);
   EXPECT_TRUE(activated(events, {}).empty());
   EXPECT_TRUE(activated(events + "/", all).empty());
-  std::string many;
-  for (int i = 0; i < 32; ++i) many += "urn:" + std::to_string(i) + ",";
-  EXPECT_TRUE(activated(many + events, all).empty());
   EXPECT_FALSE(activated("a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a," + events, all).empty());
+}
+
+TEST(Extensions, LookAtThirtyTwoTokensAndDropTheRest) {
+  Extensions all;
+  for (const Extension extension : kExtensions) all.add(extension);
+  const std::string events(uri(Extension::kEvents));
+  const auto behind = [&](int count, const std::string& stem) {
+    std::string header;
+    for (int i = 0; i < count; ++i) header += stem + std::to_string(i) + ",";
+    return !activated(header + events, all).empty();
+  };
+  EXPECT_TRUE(behind(31, "urn:"));
+  EXPECT_FALSE(behind(32, "urn:"));
+  EXPECT_TRUE(behind(31, std::string(kMaxTokenBytes, 'u')));
+  EXPECT_FALSE(behind(32, std::string(kMaxTokenBytes, 'u'))) << "a token that is too long counts all the same";
+  EXPECT_TRUE(activated(std::string(1000, ',') + " \t," + events + "\t ,", all).has(Extension::kEvents));
+}
+
+TEST(Extensions, ARequiredOneMustBeNamed) {
+  Extensions events, both;
+  events.add(Extension::kEvents);
+  both.add(Extension::kEvents);
+  both.add(Extension::kCommand);
+  EXPECT_TRUE(check_required({}, {}));
+  EXPECT_TRUE(check_required(events, both));
+  const auto refused = check_required(events, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kExtensionSupportRequired);
+  EXPECT_NE(refused.error().message.find(uri(Extension::kEvents)), std::string::npos);
+  const auto missing = [&](const Extensions& active) { return check_required(both, active).error().metadata.at(0); };
+  EXPECT_EQ(missing(events), std::pair(std::string("extensions"), std::string(uri(Extension::kCommand))));
+  EXPECT_EQ(missing({}).second, echo(both));
+}
+
+TEST(Card, RequiresNothingAndLeavesOutWhatIsEmpty) {
+  CardFacts facts{.name = "n", .description = "d", .version = "1", .url = "http://127.0.0.1/"};
+  facts.declared.add(Extension::kCommand);
+  const auto extension = [](const Json& card) { return card["capabilities"]["extensions"][0]; };
+  EXPECT_EQ(extension(public_card(facts))["required"], false);
+  EXPECT_FALSE(extension(public_card(facts))["params"].contains("settable"));
+  EXPECT_FALSE(extension(extended_card(facts, {}))["params"].contains("settable"));
+  const Json card = extended_card(facts, {.settable = Json::array({"a"})});
+  EXPECT_EQ(extension(card)["params"]["settable"], Json::array({"a"}));
 }
 
 TEST(Card, TellsParamsByAudience) {

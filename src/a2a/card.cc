@@ -8,8 +8,12 @@ namespace {
 Json extension_params(Extension extension, const CardFacts& facts, const CallerFacts* caller) {
   const std::string schema = fmt::format("{}/schema.json", uri(extension));
   switch (extension) {
-    case Extension::kCommand:
-      return {{"dataPartKey", "agentd"}, {"schema", schema}, {"ops", caller != nullptr ? caller->ops : facts.ops}};
+    case Extension::kCommand: {
+      Json params = {
+          {"dataPartKey", "agentd"}, {"schema", schema}, {"ops", caller != nullptr ? caller->ops : facts.ops}};
+      if (caller != nullptr && !caller->settable.empty()) params["settable"] = caller->settable;
+      return params;
+    }
     case Extension::kEvents: {
       Json params = {{"method", "agentd.events/SubscribeToEvents"}, {"schema", schema}};
       if (caller != nullptr) {
@@ -38,7 +42,7 @@ Json capabilities(const CardFacts& facts, const CallerFacts* caller) {
     if (!facts.declared.has(extension)) continue;
     extensions.push_back({{"uri", uri(extension)},
                           {"description", description(extension)},
-                          {"required", false},
+                          {"required", kRequired.has(extension)},
                           {"params", extension_params(extension, facts, caller)}});
   }
   return {{"streaming", true}, {"pushNotifications", false}, {"extensions", extensions}, {"extendedAgentCard", true}};

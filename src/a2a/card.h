@@ -30,6 +30,7 @@ struct CallerFacts {
   std::uint64_t ring = 0;
   std::vector<std::string> kinds;
   Json ops = Json::array();
+  Json settable = Json::array();  // paths of admin.set; left out when empty
 };
 
 [[nodiscard]] Json public_card(const CardFacts& facts);

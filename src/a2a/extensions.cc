@@ -1,5 +1,7 @@
 #include "a2a/extensions.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 namespace agentd::a2a {
@@ -50,6 +52,19 @@ std::string echo(const Extensions& activated) {
     out += uri(extension);
   }
   return out;
+}
+
+Status check_required(const Extensions& required, const Extensions& active) {
+  Extensions missing;
+  for (const Extension extension : kExtensions) {
+    if (required.has(extension) && !active.has(extension)) missing.add(extension);
+  }
+  if (missing.empty()) return {};
+  const std::string names = echo(missing);
+  return std::unexpected(Error{
+      .code = Code::kExtensionSupportRequired,
+      .message = fmt::format("this agent requires what the request does not name; add to 'A2A-Extensions: {}'", names),
+      .metadata = {{"extensions", names}}});
 }
 
 }  // namespace agentd::a2a

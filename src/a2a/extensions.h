@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace agentd::a2a {
 
 enum class Extension : std::uint8_t { kCommand, kEvents, kTaskAnnotations };  // in registry order
@@ -29,6 +31,9 @@ class Extensions {
   std::uint8_t bits_ = 0;
 };
 
+// Those without which nothing is served here (A2A section 3.3.4): none. What is required is declared always.
+inline constexpr Extensions kRequired;
+
 inline constexpr std::size_t kMaxTokens = 32;       // of the header that are looked at
 inline constexpr std::size_t kMaxTokenBytes = 512;  // a longer one names nothing
 
@@ -36,5 +41,7 @@ inline constexpr std::size_t kMaxTokenBytes = 512;  // a longer one names nothin
 [[nodiscard]] Extensions activated(std::string_view header, const Extensions& declared);
 // The value of the response's A2A-Extensions header, in registry order; "" when none was activated.
 [[nodiscard]] std::string echo(const Extensions& activated);
+// kExtensionSupportRequired, unless all that are required are active. Metadata: `extensions`, those that are missing.
+[[nodiscard]] Status check_required(const Extensions& required, const Extensions& active);
 
 }  // namespace agentd::a2a

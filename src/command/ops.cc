@@ -191,6 +191,11 @@ Json ops_json(const access::Caller& caller, Gates open) {
   return out;
 }
 
+Json settable_json(const access::Caller& caller) {
+  const OpRow& row = *find_op("admin.set");
+  return may_run(caller, row) ? Json::parse(row.args)["properties"]["path"]["enum"] : Json::array();
+}
+
 Json command_bundle() {
   Json envelopes = Json::object();
   Json described = Json::object();

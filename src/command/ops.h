@@ -66,6 +66,8 @@ struct OpRow {
 // [{op, reply}], for the card: all of them, and those that one caller may run here.
 [[nodiscard]] Json ops_json();
 [[nodiscard]] Json ops_json(const access::Caller& caller, Gates open);
+// The paths that admin.set moves, for the card: [] for who may not run it.
+[[nodiscard]] Json settable_json(const access::Caller& caller);
 // JSON Schema (draft 2020-12): root = the data of a command part; $defs/envelopes/$defs/<op>; $defs/ops/<op>.
 [[nodiscard]] Json command_bundle();
 

@@ -41,6 +41,12 @@ TEST(Ops, TheCardNamesEveryOpAndItsReply) {
   }
 }
 
+TEST(Ops, WhatMayBeSetIsToldToWhoMaySetIt) {
+  const access::Caller boss{.viewer = {.is_operator = true, .principal = "operator"}, .role = config::Role::kOperator};
+  EXPECT_EQ(settable_json(boss), Json::array({"a2a.introspection.enabled"}));
+  EXPECT_EQ(settable_json({.viewer = {.principal = "p"}, .role = config::Role::kUser}), Json::array());
+}
+
 // command.md section 3, the column "who".
 TEST(Ops, WhoMayRunWhat) {
   const auto named = [](config::Role role, std::vector<std::string> grants = {}) {

@@ -246,7 +246,8 @@ class Life final {
     a2a::CallerFacts seen{.ring = config_.a2a.events.ring,
                           .kinds = {},
                           .ops = command::ops_json(caller, {.sign_in = config_.a2a.device_grant.enabled,
-                                                            .introspection = feed_.introspection()})};
+                                                            .introspection = feed_.introspection()}),
+                          .settable = command::settable_json(caller)};
     for (const std::string_view kind : feed::kinds_for(caller.viewer, feed_.introspection()).names()) {
       seen.kinds.emplace_back(kind);
     }

@@ -287,6 +287,9 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
                                                           "such as SendMessage",
                                                           quote_json(cut_text(envelope->method, 100)))));
   }
+  if (const Status named = a2a::check_required(a2a::kRequired, active); !named) {
+    return answer(rpc, std::unexpected(named.error()));
+  }
   if (rpc.call.idempotency_key.size() > kMaxKeyBytes) {
     return answer(rpc, std::unexpected(Error{.code = Code::kInvalidParams,
                                              .message = "Idempotency-Key is too long",

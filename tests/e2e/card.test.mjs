@@ -72,6 +72,9 @@ test('the extended card tells an operator the ring and all kinds that can reach 
   const { params } = extension(card, EVENTS);
   assert.equal(params.ring, 77);
   assert.deepEqual(params.kinds, kindsFor('operator'));
+  const command = extension(card, COMMAND).params;
+  assert.deepEqual(Object.keys(command).sort(), ['dataPartKey', 'ops', 'schema', 'settable']);
+  assert.deepEqual(command.settable, ['a2a.introspection.enabled']);
 });
 
 test('the extended card tells a user its own kinds, and no op that only operators run', async () => {
@@ -80,7 +83,9 @@ test('the extended card tells a user its own kinds, and no op that only operator
   const { params } = extension(card, EVENTS);
   assert.equal(params.ring, 77);
   assert.deepEqual(params.kinds, kindsFor('user'));
-  const ops = extension(card, COMMAND).params.ops.map(({ op }) => op);
+  const command = extension(card, COMMAND).params;
+  assert.deepEqual(Object.keys(command).sort(), ['dataPartKey', 'ops', 'schema'], 'nothing that would be empty');
+  const ops = command.ops.map(({ op }) => op);
   assert.ok(ops.includes('status') && ops.includes('workflow.run'), ops.join());
   assert.deepEqual(ops.filter((op) => op === 'config' || op.startsWith('admin.')), []);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { COMMAND, EVENTS, SUBSCRIBE } from './contract.mjs';
+import { EVENTS, SUBSCRIBE } from './contract.mjs';
 import { request, startDaemon, twoUsers, userMessage } from './harness.mjs';
 import { assertRefused, detail } from './refusals.mjs';
 
@@ -105,10 +105,4 @@ test('the endpoint answers with and without the trailing slash', async () => {
     const answer = await request(url, { method: 'POST', headers: open.headers(), body: envelope() });
     assert.ok(answer.json().result, url);
   }
-});
-
-test('extensions that are asked for and known are echoed, in registry order', async () => {
-  const answer = await open.rpc('ListTasks', {}, { extensions: ['urn:unknown', EVENTS, COMMAND, EVENTS] });
-  assert.deepEqual(answer.headers['a2a-extensions'].split(/, ?/), [COMMAND, EVENTS]);
-  assert.equal((await open.rpc('ListTasks', {})).headers['a2a-extensions'], undefined);
 });
