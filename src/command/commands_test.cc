@@ -211,7 +211,7 @@ TEST_F(CommandsTest, TheStatusShowsEachViewerTheirOwn) {
   EXPECT_EQ(all["store"]["kind"], "memory");
   EXPECT_EQ(all["counters"]["runs_finished"], 1);
   const OpRow& row = *find_op("status");
-  EXPECT_TRUE(schema::compile(Json::parse(row.result)).value().validate(all, "status").empty());
+  EXPECT_TRUE(schema::compile(row.result()).value().validate(all, "status").empty());
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ struct OpRow {
   Reach reach;
   Gate gate;
   std::string_view description;
-  std::string_view args;    // JSON Schema of the arguments' object, closed
-  std::string_view result;  // JSON Schema of the document (message) or of the artifact's data (task)
+  std::string_view args;  // JSON Schema of the arguments' object, closed
+  Json (*result)();       // JSON Schema of the document (message) or of the artifact's data (task)
 };
 
 [[nodiscard]] std::span<const OpRow> ops();
