@@ -1,7 +1,11 @@
 #include "daemon/public_pages.h"
 
+#include <fmt/format.h>
+
 #include "command/ops.h"
+#include "embedded/command_examples.h"
 #include "embedded/extensions.h"
+#include "embedded/task_annotations_examples.h"
 #include "feed/bundle.h"
 #include "feed/golden.h"
 
@@ -30,8 +34,16 @@ wire::Pages public_pages(const a2a::CardFacts& facts) {
     pages.add("/a2a/ext/" + name, "text/markdown; charset=utf-8", std::string(text), kStaticAgeS);
     pages.add("/a2a/ext/" + name + "/schema.json", "application/schema+json", extension_schema(name), kStaticAgeS);
   }
-  for (const auto& [name, text] : feed::golden_frames()) {
-    pages.add("/a2a/ext/events/examples/" + name + ".json", "application/json", text, kStaticAgeS);
+  const auto add_example = [&pages](a2a::Extension extension, std::string_view file, std::string_view text) {
+    pages.add(fmt::format("/a2a/ext/{}/examples/{}", a2a::name(extension), file), "application/json", std::string(text),
+              kStaticAgeS);
+  };
+  for (const auto& [name, text] : feed::golden_frames()) add_example(a2a::Extension::kEvents, name + ".json", text);
+  for (const auto& [file, text] : embedded::command_examples::kFiles) {
+    add_example(a2a::Extension::kCommand, file, text);
+  }
+  for (const auto& [file, text] : embedded::task_annotations_examples::kFiles) {
+    add_example(a2a::Extension::kTaskAnnotations, file, text);
   }
   return pages;
 }

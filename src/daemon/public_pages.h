@@ -1,4 +1,4 @@
-// What the daemon serves to everyone: the agent card, the pages, bundles and golden frames of its extensions.
+// What the daemon serves to everyone: the agent card, the pages, bundles and examples of its extensions.
 #pragma once
 
 #include "a2a/card.h"

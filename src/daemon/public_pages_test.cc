@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "command/ops.h"
 #include "schema/validator.h"
 
 namespace agentd::daemon {
@@ -48,6 +49,29 @@ TEST(PublicPages, TheGoldenFramesAreServed) {
   const wire::Pages pages = public_pages(facts());
   ASSERT_TRUE(pages.has("/a2a/ext/events/examples/hello.json"));
   EXPECT_TRUE(Json::parse(get(pages, "/a2a/ext/events/examples/hello.json").body).is_object());
+}
+
+TEST(PublicPages, EveryOpHasAnExampleOfItsEnvelopeAndOfItsResult) {
+  const wire::Pages pages = public_pages(facts());
+  const auto expect_example = [&](const std::string& name, const Json& schema) {
+    const std::string path = "/a2a/ext/command/examples/" + name + ".json";
+    ASSERT_TRUE(pages.has(path)) << path;
+    const auto misses = schema::compile(schema).value().validate(Json::parse(get(pages, path).body));
+    EXPECT_TRUE(misses.empty()) << name << ": " << misses[0].field << " " << misses[0].description;
+  };
+  const Json envelopes = command::command_bundle()["$defs"]["envelopes"]["$defs"];
+  for (const command::OpRow& row : command::ops()) {
+    const std::string op(row.name);
+    expect_example("envelope-" + op, envelopes[op]);
+    if (row.result() != Json(false)) expect_example("result-" + op, row.result());
+  }
+}
+
+TEST(PublicPages, TheExamplesOfAnnotationsAreServed) {
+  const wire::Pages pages = public_pages(facts());
+  for (const char* name : {"command", "run", "turn"}) {
+    EXPECT_TRUE(pages.has("/a2a/ext/task-annotations/examples/" + std::string(name) + ".json")) << name;
+  }
 }
 
 }  // namespace

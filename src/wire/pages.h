@@ -1,4 +1,4 @@
-// Pages: what the daemon serves to anyone who can reach it: the agent card, the extensions' pages, bundles and golden frames.
+// Pages: what the daemon serves to anyone who can reach it: the agent card, the extensions' pages, bundles and examples.
 // Immutable after construction; any thread.
 #pragma once
 
