@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "cli/auth_op.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/fields.h"
+#include "cli/op.h"
 #include "cli/printable.h"
 #include "cli/render_access.h"
 #include "client/launch.h"
@@ -98,8 +98,12 @@ template <class Options>
 int run(const Options& options, Console console) {
   const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
-  const auto document = run_auth_op(client::Rpc(*endpoint, console.stop), command_of(options));
-  if (!document) return report(document.error(), *endpoint, console);
+  auto document = run_op(client::Rpc(*endpoint, console.stop), command_of(options));
+  if (!document) {
+    Error& error = document.error();
+    if (error.code == Code::kUnknownOp) error.message += "; device sign-in is off there (a2a.device_grant.enabled)";
+    return report(error, *endpoint, console);
+  }
   return show(options, *document, console);
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <ctime>
 
+#include "cli/essentials.h"
 #include "cli/fields.h"
 #include "cli/paint.h"
 #include "cli/printable.h"
@@ -13,36 +14,7 @@
 namespace agentd::cli {
 namespace {
 
-constexpr std::size_t kWordsWidth = 100;
 constexpr std::size_t kKindWidth = 20;  // of "conversation.removed"
-
-// The essentials of one event, gathered word by word.
-class Line final {
- public:
-  explicit Line(const Style& style) : style_(style) {}
-
-  Line& word(std::string_view text, Ink ink = Ink::kPlain) {
-    if (text.empty()) return *this;
-    if (!out_.empty()) out_ += "  ";
-    out_ += paint(brief(text, kWordsWidth), ink, style_.colour);
-    return *this;
-  }
-  Line& state(const std::string& name) { return word(name, ink_of_state(name)); }
-  // "label value", left out when there is no value.
-  Line& labelled(std::string_view label, const std::string& value) {
-    return value.empty() ? *this : word(fmt::format("{} {}", label, value), Ink::kGrey);
-  }
-  Line& number(std::uint64_t count, std::string_view unit) {
-    return count == 0 ? *this : word(fmt::format("{} {}", count, unit), Ink::kGrey);
-  }
-  Line& fault(const std::string& text) { return word(text, Ink::kRed); }
-
-  [[nodiscard]] std::string take() { return std::move(out_); }
-
- private:
-  const Style& style_;
-  std::string out_;
-};
 
 // Long random ids are told apart by their first digits; --json and `agentd tasks` show them whole.
 std::string short_id(const std::string& id) {
@@ -68,7 +40,7 @@ void task(const Json& data, Line& line) {
   const Json& task = member(data, "task");
   const std::string words = last_words(task);
   line.word(id_of(task)).state(state_name(member(task, "status"))).labelled("in", id_of(task, "contextId"));
-  if (!words.empty()) line.word(fmt::format("\"{}\"", brief(words, kWordsWidth - 2)));
+  if (!words.empty()) line.word(fmt::format("\"{}\"", brief(words, Line::kWordWidth - 2)));
 }
 
 void run(const Json& data, Line& line) {

@@ -1,4 +1,4 @@
-#include "cli/auth_op.h"
+#include "cli/op.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,6 @@
 
 namespace agentd::cli {
 namespace {
-
-constexpr client::Deadlines kDeadlines{.silence_ms = 30'000, .total_ms = 30'000};
 
 std::unexpected<Error> no_result() { return fail(Code::kParse, "the daemon's answer holds no result"); }
 
@@ -35,16 +33,12 @@ Result<Json> result_of(const Json& task) {
 
 }  // namespace
 
-Result<Json> run_auth_op(const client::Rpc& rpc, const Json& command) {
+Result<Json> run_op(const client::Rpc& rpc, const Json& command, client::Deadlines deadlines) {
   auto answer = rpc.call({.method = "SendMessage",
                           .params = {{"message", command_message(command)}},
                           .extensions = {client::kCommandUri},
-                          .deadlines = kDeadlines});
-  if (!answer) {
-    Error error = std::move(answer.error());
-    if (error.code == Code::kUnknownOp) error.message += "; device sign-in is off there (a2a.device_grant.enabled)";
-    return std::unexpected(std::move(error));
-  }
+                          .deadlines = deadlines});
+  if (!answer) return std::unexpected(std::move(answer.error()));
   const Json& message = member(*answer, "message");
   return message.is_object() ? data_of(message) : result_of(member(*answer, "task"));
 }
