@@ -37,6 +37,18 @@ class Dispatch final {
   int operator()(const EventsOptions& options) {
     return with_console([&](Console console) { return run_events(options, console); });
   }
+  int operator()(const ViewOptions& options) {
+    return with_console([&](Console console) { return run_view(options, console); });
+  }
+  int operator()(const AdminOptions& options) {
+    return with_console([&](Console console) { return run_admin(options, console); });
+  }
+  int operator()(const CompletionOptions& options) {
+    return with_console([&](Console console) { return run_completion(options, console); });
+  }
+  int operator()(const CompleteOptions& options) {
+    return with_console([&](Console console) { return run_complete(options, console); });
+  }
   int operator()(const LoginOptions& options) {
     return with_console([&](Console console) { return run_login(options, console, SystemClock()); });
   }

@@ -4,19 +4,7 @@ namespace agentd::cli {
 
 const Help kTopHelp{.about = "Runs an AI agent, and lets everyone who may see it watch all of it, live.",
                     .usage = "COMMAND [OPTIONS]",
-                    .examples = R"(Commands:
-  serve     Run the daemon
-  check     Say what is wrong with a configuration, and run nothing
-  send      Send a message or run a workflow, and wait for the answer
-  tasks     List tasks, show one, cancel one
-  events    Follow everything that happens, live
-  login     Sign in to a daemon, with a code that an operator approves
-  logout    Sign out again
-  devices   List the sign-ins that wait, approve one, deny one
-  sessions  List who is signed in, revoke a session
-  demo      See it work on a folder of yours, in a few seconds
-
-Exit codes:
+                    .examples = R"(Exit codes:
   0    done; 'events' ended by Ctrl-C is done too
   1    it failed
   2    the command line or the configuration is wrong
@@ -77,6 +65,54 @@ const Help kEventsHelp{
   agentd events
   agentd events --kinds task,run
   agentd events --json | jq 'select(.event.kind == "audit")')"};
+
+const Help kStatusHelp{.about = "Says how the daemon is, what it works on, and how its newest runs are.",
+                       .usage = "status [OPTIONS]",
+                       .examples = {}};
+
+const Help kPsHelp{
+    .about = "Shows what the daemon works on now: turns, runs and their processes, subagents, with age and tokens.",
+    .usage = "ps [OPTIONS]",
+    .examples = R"(Examples:
+  agentd ps
+  agentd ps --json | jq '.runs[].children[].pid')"};
+
+const Help kPauseHelp{.about =
+                          "Starts no step and no round of a turn until 'agentd resume'. What has started goes on, "
+                          "messages are taken and wait.",
+                      .usage = "pause [--run RUN] [--reason TEXT] [OPTIONS]",
+                      .examples = R"(Examples:
+  agentd pause --reason "the disk is full"
+  agentd pause --run run-96c56098eec2db16)"};
+
+const Help kResumeHelp{
+    .about = "Goes on after 'agentd pause'.", .usage = "resume [--run RUN] [OPTIONS]", .examples = {}};
+
+const Help kDrainHelp{
+    .about =
+        "Takes no more work, and ends the daemon when the work there is has ended, in 10 minutes at the latest. "
+        "Where something restarts it when it ends, this is a restart.",
+    .usage = "drain [--reason TEXT] [OPTIONS]",
+    .examples = {}};
+
+const Help kSetHelp{.about = "Changes a setting of the daemon until its next reload.",
+                    .usage = "set PATH VALUE [OPTIONS]",
+                    .examples = R"(VALUE is read as JSON, and is a text where it is none.
+
+Examples:
+  agentd set a2a.introspection.enabled true)"};
+
+const Help kConfigHelp{.about = "Prints the configuration that holds now, every key with its value; secrets as ***.",
+                       .usage = "config [OPTIONS]",
+                       .examples = {}};
+
+const Help kCompletionHelp{
+    .about = "Prints the script with which a shell completes commands, options, and the ids that the daemon knows.",
+    .usage = "completion bash|zsh",
+    .examples = R"(In ~/.bashrc:
+  source <(agentd completion bash)
+In ~/.zshrc, after compinit:
+  source <(agentd completion zsh))"};
 
 const Help kLoginHelp{
     .about =

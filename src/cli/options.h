@@ -1,4 +1,4 @@
-// The command line as values: what each command was asked to do. CLI11 stays inside options.cc.
+// The command line as values: what each command was asked to do. CLI11 stays behind grammar.h.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,40 @@ struct EventsOptions {
   bool json = false;
 };
 
+// status, ps, config
+struct ViewOptions {
+  enum class View : std::uint8_t { kStatus, kWork, kConfig };
+  View view = View::kStatus;
+  client::Endpoint daemon = {};
+  bool json = false;
+};
+
+// pause, resume, drain, set
+struct AdminOptions {
+  enum class Verb : std::uint8_t { kPause, kResume, kDrain, kSet };
+  Verb verb = Verb::kPause;
+  client::Endpoint daemon = {};
+  std::string run = {};  // empty = the whole instance
+  std::string reason = {};
+  std::string path = {};
+  std::string value = {};  // JSON, or a text
+  bool json = false;
+};
+
+struct CompletionOptions {
+  std::string shell = {};  // bash or zsh
+};
+
+// What a daemon can be asked for, to complete a word.
+enum class Ids : std::uint8_t { kNone, kTasks, kContexts, kRuns, kWorkflows, kUserCodes, kSessions, kSessionNames };
+
+struct CompleteOptions {
+  client::Endpoint daemon = {};
+  std::string prefix = {};              // as it was typed, quotes and all
+  std::vector<std::string> words = {};  // what may stand there: these, and
+  Ids ids = Ids::kNone;
+};
+
 struct LoginOptions {
   client::Endpoint daemon = {};
   std::string scope = "user";  // or operator
@@ -109,8 +143,8 @@ struct Said {
 };
 
 using Parsed = std::variant<Said, ServeOptions, CheckOptions, ExtensionSchemaOptions, ConfigSchemaOptions, SendOptions,
-                            TasksOptions, TaskOptions, EventsOptions, LoginOptions, LogoutOptions, DevicesOptions,
-                            SessionsOptions, DemoOptions>;
+                            TasksOptions, TaskOptions, EventsOptions, ViewOptions, AdminOptions, CompletionOptions,
+                            CompleteOptions, LoginOptions, LogoutOptions, DevicesOptions, SessionsOptions, DemoOptions>;
 
 // `words` is the command line without the program's name.
 [[nodiscard]] Parsed parse_command_line(std::vector<std::string> words);

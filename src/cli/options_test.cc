@@ -80,6 +80,64 @@ TEST(Options, SignInAndWhoMayComeIn) {
   EXPECT_EQ(parsed<TasksOptions>({"tasks", "--token", "t"}).daemon.token, "t");
 }
 
+TEST(Options, OfTheInstanceAsAWhole) {
+  using Verb = AdminOptions::Verb;
+  EXPECT_EQ(parsed<ViewOptions>({"status"}).view, ViewOptions::View::kStatus);
+  EXPECT_EQ(parsed<ViewOptions>({"ps"}).view, ViewOptions::View::kWork);
+  EXPECT_TRUE(parsed<ViewOptions>({"config", "--json"}).json);
+  const auto pause = parsed<AdminOptions>({"pause", "--run", "run-1", "--reason", "a disk"});
+  EXPECT_TRUE(pause.verb == Verb::kPause && pause.run == "run-1" && pause.reason == "a disk");
+  EXPECT_EQ(parsed<AdminOptions>({"resume"}).verb, Verb::kResume);
+  EXPECT_EQ(parsed<AdminOptions>({"drain", "--reason", "r"}).reason, "r");
+  const auto set = parsed<AdminOptions>({"set", "a.b", "[1,2]"});
+  EXPECT_TRUE(set.path == "a.b" && set.value == "[1,2]");
+}
+
+CompleteOptions completed(std::vector<std::string> words) {
+  words.insert(words.begin(), "complete");
+  return parsed<CompleteOptions>(std::move(words));
+}
+
+TEST(Completion, FollowsTheLineUpToTheCursor) {
+  const auto has = [](const CompleteOptions& options, const char* word) {
+    return std::ranges::find(options.words, word) != options.words.end();
+  };
+  EXPECT_TRUE(has(completed({""}), "sessions")) << "commands";
+  EXPECT_TRUE(has(completed({}), "sessions"));
+  EXPECT_TRUE(has(completed({"--"}), "--version"));
+  EXPECT_EQ(completed({"devices", ""}).words, (std::vector<std::string>{"approve", "deny"}));
+  EXPECT_EQ(completed({"tasks", "sh"}).prefix, "sh");
+  EXPECT_TRUE(has(completed({"tasks", "--"}), "--state")) << "the options of a command that lists";
+  EXPECT_TRUE(has(completed({"status", ""}), "--json")) << "where no word may stand, an option may";
+  EXPECT_TRUE(has(completed({"tasks", "show", "t1", ""}), "--json"));
+  EXPECT_TRUE(has(completed({"tasks", "--state", ""}), "input-required"));
+  EXPECT_TRUE(has(completed({"set", ""}), "a2a.introspection.enabled"));
+  EXPECT_TRUE(has(completed({"set", "a2a.introspection.enabled", ""}), "true"));
+  EXPECT_TRUE(completed({"demo", ""}).words.empty()) << "a folder is the shell's to find";
+  EXPECT_TRUE(completed({"send", "--out", ""}).words.empty());
+}
+
+TEST(Completion, KnowsWhichIdsToAskForAndWhom) {
+  EXPECT_EQ(completed({"tasks", "show", ""}).ids, Ids::kTasks);
+  EXPECT_EQ(completed({"send", "--json", "--task", ""}).ids, Ids::kTasks) << "a flag before it is no value";
+  EXPECT_EQ(completed({"send", "--workflow", ""}).ids, Ids::kWorkflows);
+  EXPECT_EQ(completed({"pause", "--run", "ru"}).ids, Ids::kRuns);
+  EXPECT_EQ(completed({"tasks", "--context", ""}).ids, Ids::kContexts);
+  EXPECT_EQ(completed({"devices", "approve", "--as", "alice", ""}).ids, Ids::kUserCodes);
+  EXPECT_EQ(completed({"sessions", "revoke", ""}).ids, Ids::kSessions);
+  EXPECT_EQ(completed({"sessions", "revoke", "--name", ""}).ids, Ids::kSessionNames);
+  const auto split = completed({"pause", "--url", "=", "http://h", "--run", "=", "ru"});
+  EXPECT_TRUE(split.ids == Ids::kRuns && split.prefix == "ru" && split.daemon.url == "http://h") << "as bash splits it";
+  const auto open = completed({"pause", "--token", "t", "--run", "="});
+  EXPECT_TRUE(open.ids == Ids::kRuns && open.prefix.empty() && open.daemon.token == "t");
+}
+
+TEST(Completion, OfALineThatIsWrongIsNothing) {
+  EXPECT_EQ(said({"complete", "nonsense", ""}).text, "");
+  EXPECT_EQ(said({"complete", "tasks", "nonsense", ""}).exit, kOk);
+  EXPECT_TRUE(completed({"tasks", "--limit", "many", "--state", ""}).words.empty());
+}
+
 TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"evnts"}, "no command 'evnts'; did you mean 'events'?"},
@@ -104,6 +162,11 @@ TEST(Options, MistakesGetOneLineWithTheNearestRightWord) {
       {{"sessions", "revoke"}, "one of SID, --name NAME and --all"},
       {{"sessions", "revoke", "ds_1", "--name", "alice"}, "one of SID, --name NAME and --all"},
       {{"login", "--scope", "admin"}, "no scope 'admin'"},
+      {{"pause", "run-1"}, "'run-1' is one word too many"},
+      {{"resume", "--reason", "x"}, "no option '--reason'"},
+      {{"set", "a2a.introspection.enabled"}, "PATH VALUE"},
+      {{"completion"}, "bash or zsh"},
+      {{"completion", "tcsh"}, "no script for 'tcsh'"},
       {{"x\x1b[2J"}, "no command 'x\\x1b[2J'"},
   };
   for (const auto& [words, expected] : cases) {
@@ -120,8 +183,9 @@ TEST(Options, HelpNamesCommandsAndExitCodes) {
   for (const char* word : {"serve", "send", "demo", "Exit codes", "AGENTD_URL", "--extension-schema"}) {
     EXPECT_NE(help.text.find(word), std::string::npos) << word;
   }
-  for (const char* command :
-       {"serve", "check", "send", "tasks", "events", "login", "logout", "devices", "sessions", "demo"}) {
+  for (const char* command : {"serve", "check", "send", "tasks", "events", "status", "ps", "pause", "resume", "drain",
+                              "set", "config", "login", "logout", "devices", "sessions", "completion", "demo"}) {
+    EXPECT_NE(help.text.find(std::string("\n  ") + command + "  "), std::string::npos) << command;
     EXPECT_EQ(said({command, "--help"}).exit, kOk);
     EXPECT_TRUE(said({command, "--help"}).text.find(std::string("Usage: agentd ") + command) != std::string::npos)
         << command;
