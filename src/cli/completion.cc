@@ -24,7 +24,7 @@ constexpr std::string_view kScript = R"(_agentd() {
   local word
   COMPREPLY=()
   while IFS= read -r word; do COMPREPLY+=("$word"); done < <(
-    command agentd complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+    command agentd complete "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null </dev/null)
 }
 complete -o default -F _agentd agentd
 )";
