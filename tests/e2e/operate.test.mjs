@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { startDaemon, users } from './harness.mjs';
 import { binary, environment, eventually, isAlive, processOf, run } from './processes.mjs';
 import { assertValid, validator } from './schemas.mjs';
-import { ask, done, signIn } from './sign_in.mjs';
+import { ask, done, letIn, signIn } from './sign_in.mjs';
 
 // Its first step ends when the file `go` is there.
 const gated = {
@@ -171,6 +171,9 @@ test('bash completes commands, options and the ids that the daemon knows', async
   assert.deepEqual(await completed(world, ['devices', 'approve', '']), [code]);
   await done(daemon, 'auth.device.approve', { user_code: code, as: 'ada' }, { token });
   assert.deepEqual(await completed(world, ['devices', 'approve', '']), []);
+  const { sid } = await letIn({ daemon, operator: { token } }, 'grace');
+  assert.deepEqual(await completed(world, ['sessions', 'revoke', 'ds_']), [sid]);
+  assert.deepEqual(await completed(world, ['sessions', 'revoke', '--name', 'gr']), ['grace']);
 });
 
 test('an id with odd characters is completed to one word that is this id, and runs nothing', async (t) => {
