@@ -44,7 +44,10 @@ TEST(Ops, TheCardNamesEveryOpAndItsReply) {
 TEST(Ops, WhatMayBeSetIsToldToWhoMaySetIt) {
   const access::Caller boss{.viewer = {.is_operator = true, .principal = "operator"}, .role = config::Role::kOperator};
   EXPECT_EQ(settable_json(boss), Json::array({"a2a.introspection.enabled"}));
-  EXPECT_EQ(settable_json({.viewer = {.principal = "p"}, .role = config::Role::kUser}), Json::array());
+  const access::Caller granted{.viewer = {.principal = "p"},
+                               .role = config::Role::kUser,
+                               .grants = std::make_shared<const std::vector<std::string>>(1, "*")};
+  EXPECT_EQ(settable_json(granted), Json::array());
 }
 
 // command.md section 3, the column "who".

@@ -1,6 +1,7 @@
 // Which extensions a request activates, how the answer says so, and the annotations of every Task that is answered with
 // (a2a.md section 6, events.md section 2, task-annotations.md).
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { ANNOTATIONS, COMMAND, EVENTS, SUBSCRIBE } from './contract.mjs';
@@ -99,6 +100,17 @@ const ANSWERS = {
     [(await daemon.command('workflow.run', { workflow: 'pair' }, { ...how, extensions: [COMMAND, ...how.extensions] })).task]),
   'SendMessage, of an op': async (how) => (
     [(await daemon.command('admin.resume', {}, { ...how, ...operator, extensions: [COMMAND, ...how.extensions] })).task]),
+  'SendMessage, once more with its key': async (how) => {
+    const params = { message: userMessage('hello') };
+    const headers = { 'idempotency-key': randomUUID() };
+    const { task } = await daemon.call('SendMessage', params, { ...alice, headers });
+    const again = await daemon.call('SendMessage', params, { ...how, headers });
+    const stream = await daemon.stream('SendStreamingMessage', params, { ...how, headers });
+    const streamed = await stream.result();
+    stream.destroy();
+    assert.deepEqual([again.task.id, streamed.task.id], [task.id, task.id]);
+    return [again.task, streamed.task];
+  },
   'SendStreamingMessage': async (how) => {
     const stream = await daemon.stream('SendStreamingMessage', { message: userMessage('pieces') }, how);
     const { task } = await stream.result();
@@ -123,6 +135,16 @@ const ANSWERS = {
     await feed.untilDone(id);
     feed.close();
     return feed.of('task').map(({ data }) => data.task);
+  },
+  'GET /events': async ({ token, extensions }) => {
+    await daemon.sendTask('hello', alice);
+    const stream = await daemon.curl('?kinds=task&follow=false', { token, headers: { 'a2a-extensions': extensions.join() } });
+    const tasks = [];
+    for (let frame = await stream.next(); frame; frame = await stream.next()) {
+      const { event } = JSON.parse(frame.data);
+      if (event) tasks.push(event.data.task);
+    }
+    return tasks;
   },
 };
 
