@@ -61,9 +61,7 @@ std::string words_for(const AdminOptions& options, const Json& result) {
                          : fmt::format("{} is paused, until 'agentd resume --run {}'", run, run);
     case Verb::kResume: return run.empty() ? "resumed" : fmt::format("{} is resumed", run);
     case Verb::kDrain:
-      return "draining: no more work is taken, and the daemon ends when the work there is has ended, in 10 minutes at "
-             "the "
-             "latest";
+      return "draining: no more work is taken; the daemon ends when its work has ended, in 10 minutes at the latest";
     case Verb::kSet:
       return fmt::format("{} is {} until the next reload", one_line(text_of(result, "path")),
                          one_line(dump_json(member(result, "value"))));
