@@ -12,6 +12,7 @@
 #include "cli/fields.h"
 #include "cli/op.h"
 #include "cli/printable.h"
+#include "client/launch.h"
 
 namespace agentd::cli {
 namespace {
@@ -46,7 +47,7 @@ constexpr std::array<IdsRow, 7> kIds = {{{Ids::kTasks, nullptr, "tasks", "id"},
 std::vector<std::string> ids_of(const CompleteOptions& options, Console console) {
   const auto* row = std::ranges::find(kIds, options.ids, &IdsRow::ids);
   if (row == kIds.end()) return {};
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return {};
   const client::Rpc rpc(*endpoint, console.stop);
   const auto answer =

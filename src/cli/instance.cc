@@ -9,6 +9,7 @@
 #include "cli/op.h"
 #include "cli/printable.h"
 #include "cli/render_instance.h"
+#include "client/launch.h"
 
 namespace agentd::cli {
 namespace {
@@ -75,7 +76,7 @@ std::string shown(const AdminOptions& options, const Json& result, const Style&)
 
 template <class Options>
 int run(const Options& options, Console console) {
-  const auto endpoint = client::endpoint_of(options.daemon, console.credentials);
+  const auto endpoint = client::endpoint_of(options.daemon, console.credentials, console.stop);
   if (!endpoint) return report(endpoint.error(), {}, console);
   const auto document = run_op(client::Rpc(*endpoint, console.stop), command_of(options));
   if (!document) return report(document.error(), *endpoint, console);

@@ -79,8 +79,7 @@ Status check_reach(const access::Caller& caller, const Command& command) {
   if (command.row->op != Op::kWorkflowRun) return {};
   const auto& workflow = command.args["workflow"].get_ref<const std::string&>();
   if (access::may_run_workflow(caller, workflow)) return {};
-  error.message =
-      fmt::format("you may not run the workflow {}; an operator can grant it to you", quote_json(workflow));
+  error.message = fmt::format("you may not run the workflow {}; an operator can grant it to you", quote_json(workflow));
   return std::unexpected(std::move(error));
 }
 
