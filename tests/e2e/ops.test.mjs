@@ -61,7 +61,7 @@ test('every op is in the table of this test, and in its bundle', () => {
 });
 
 for (const introspection of [true, false]) {
-  test(`every op for every role, introspection ${introspection ? 'on' : 'off'}`, async (t) => {
+  test(`grants_never_reach_operator_ops: every op for every role, introspection ${introspection ? 'on' : 'off'}`, async (t) => {
     const world = await start(t, { introspection });
     const { daemon } = world;
     for (const { op, args, who, comes, gated, moves, ends } of OPS) {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 
 import { ANNOTATIONS, isTerminal } from './contract.mjs';
 import { startDaemon, twoUsers, userMessage } from './harness.mjs';
+import { eventually } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
 
 const daemon = await startDaemon();
@@ -312,4 +313,11 @@ test('annotations are there for who asks, and no trace of them for others', asyn
   assert.equal('metadata' in (await daemon.getTask(task.id)), false);
   const listed = await daemon.call('ListTasks', { pageSize: 1 }, { extensions: [ANNOTATIONS] });
   assert.ok(listed.tasks[0].metadata[ANNOTATIONS]);
+});
+
+test('blocking_caller_reads_its_task', async (t) => {
+  const daemon = await startDaemon(t, { config: { store: { retention: { tasks: { keep_last: 0 } } } } });
+  const tasks = await Promise.all(Array.from({ length: 20 }, () => daemon.sendTask('hello')));
+  for (const { status, artifacts } of tasks) assert.ok(status.state === 'TASK_STATE_COMPLETED' && artifacts.length > 0);
+  await eventually('no task is kept', async () => (await daemon.allTasks()).length === 0);
 });
