@@ -13,6 +13,7 @@ import urllib.request
 import uuid
 
 EVENTS = "https://agentd.dev/a2a/ext/events"
+COMMAND = "https://agentd.dev/a2a/ext/command"
 SUBSCRIBE = "agentd.events/SubscribeToEvents"
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -100,6 +101,12 @@ class Daemon:
         if "result" not in answer:
             raise RuntimeError(f"agentd refused {method}: {answer}")
         return answer["result"]
+
+    def command(self, headers: dict | None = None, **envelope: str) -> dict:
+        """What an op answers."""
+        command_message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "extensions": [COMMAND],
+                           "parts": [{"data": {"agentd": envelope}}]}
+        return self.call("SendMessage", {"message": command_message}, {**(headers or {}), "A2A-Extensions": COMMAND})
 
     def newest(self) -> int:
         """The number of the newest event."""

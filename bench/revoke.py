@@ -7,14 +7,12 @@ import struct
 import time
 import urllib.parse
 import urllib.request
-import uuid
 
 from bench import Bench, load
 from daemon import MEMORY, Daemon, merged
 from fan_out import MANY, publish_options, subscribe_options
 from streams import stalled_reader, subscriber
 
-COMMAND = "https://agentd.dev/a2a/ext/command"
 STREAMS, STALLED = 20, 5
 GOODBYE = b'"reason":"revoked"'
 SECONDS = 30  # for anything to happen
@@ -28,15 +26,9 @@ def form(daemon: Daemon, path: str, **fields: str) -> dict:
         return json.load(response)
 
 
-def command(daemon: Daemon, operator: dict, **envelope: str) -> dict:
-    message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "extensions": [COMMAND],
-               "parts": [{"data": {"agentd": envelope}}]}
-    return daemon.call("SendMessage", {"message": message}, {**operator, "A2A-Extensions": COMMAND})
-
-
 def sign_in(daemon: Daemon, operator: dict) -> str:
     asked = form(daemon, "/oauth2/device_authorization", client_id="bench")
-    command(daemon, operator, op="auth.device.approve", user_code=asked["user_code"], **{"as": "ada"})
+    daemon.command(operator, op="auth.device.approve", user_code=asked["user_code"], **{"as": "ada"})
     return form(daemon, "/oauth2/token", grant_type="urn:ietf:params:oauth:grant-type:device_code",
                 device_code=asked["device_code"], client_id="bench")["access_token"]
 
@@ -118,7 +110,7 @@ def revoke(bench: Bench) -> dict:
                 with Reading(readers) as reading:
                     time.sleep(1)  # the events flow
                     begun = time.monotonic()
-                    command(daemon, operator, op="auth.sessions.revoke", name="ada")
+                    daemon.command(operator, op="auth.sessions.revoke", name="ada")
                     answered = time.time_ns()
                     written.append((reading.last_byte() - answered) / 1e6)
                     last_byte(stalled)

@@ -18,6 +18,7 @@ import alone
 import calls
 import fan_out
 import revoke
+import status
 import streams
 import table
 from bench import HERE, Bench
@@ -28,7 +29,8 @@ BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 PARTS = {"start": alone.starts, "idle": alone.idle, "first-event": alone.first_event, "push": calls.push,
          "fifty": fan_out.fifty, "one-at-a-time": fan_out.one_at_a_time, "peers": fan_out.peers, "burst": fan_out.burst,
          "owners": streams.owners, "memory": streams.idle_memory, "reconnects": streams.reconnects,
-         "stalled": streams.stalled, "revoke": revoke.revoke, "send": calls.send_message, "get": calls.get_task}
+         "stalled": streams.stalled, "revoke": revoke.revoke, "status": status.status,
+         "send": calls.send_message, "get": calls.get_task}
 
 
 def machine() -> dict:

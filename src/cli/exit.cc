@@ -40,7 +40,9 @@ std::string explain(const Error& error, const client::Endpoint& endpoint) {
       break;
     default: text = fmt::format("agentd: {}\n", one_line(error.message)); break;
   }
-  for (const auto& miss : error.violations) {
+  // One fault that the message tells of already is not told twice, nor by its place in a request that nobody has written.
+  const bool told = error.violations.size() == 1 && error.message.contains(error.violations.front().description);
+  for (const auto& miss : told ? std::vector<FieldViolation>{} : error.violations) {
     text += fmt::format("  {}: {}\n", one_line(miss.field), one_line(miss.description));
   }
   return text;

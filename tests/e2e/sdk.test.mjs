@@ -4,12 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 
 import { SendMessageRequest, TaskState } from '@a2a-js/sdk';
-import { ClientFactory } from '@a2a-js/sdk/client';
+import {
+  ClientFactory, ClientFactoryOptions, JsonRpcTransportFactory, createAuthenticatingFetchWithRetry,
+} from '@a2a-js/sdk/client';
 import { PushNotificationNotSupportedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 
 import { ANNOTATIONS, COMMAND, EVENTS } from './contract.mjs';
-import { startDaemon, userMessage } from './harness.mjs';
+import { startDaemon, userMessage, users } from './harness.mjs';
 import { assertRefused } from './refusals.mjs';
+import { done as completed, letIn, signIn } from './sign_in.mjs';
 
 test('a2a_js_sdk_full_surface', async (t) => {
   const daemon = await startDaemon(t);
@@ -124,4 +127,32 @@ test('a2a_js_sdk_full_surface', async (t) => {
       assertRefused(answer, { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED' });
     }
   });
+});
+
+test('the JavaScript client signs in when it is told to, and is nobody when its session is revoked', async (t) => {
+  const { tokens, options } = users([], signIn());
+  const daemon = await startDaemon(t, options);
+  const operator = { token: tokens.operator };
+  const challenges = [];
+  let session;
+  const handler = {
+    headers: async () => (session ? { Authorization: `Bearer ${session.token}` } : {}),
+    async shouldRetryWithHeaders(_, response) {
+      if (response.status !== 401) return undefined;
+      challenges.push(response.headers.get('www-authenticate'));
+      if (session) return undefined;
+      session = await letIn({ daemon, operator }, 'ada');
+      return this.headers();
+    },
+    onSuccessfulRetry: async () => {},
+  };
+  const fetchImpl = createAuthenticatingFetchWithRetry(fetch, handler);
+  const client = await new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+    transports: [new JsonRpcTransportFactory({ fetchImpl })],
+  })).createFromUrl(daemon.url);
+  const hello = () => client.sendMessage(SendMessageRequest.fromJSON({ message: userMessage('hello') }));
+  assert.equal((await hello()).status.state, TaskState.TASK_STATE_COMPLETED);
+  await completed(daemon, 'auth.sessions.revoke', { sid: session.sid }, operator);
+  await assert.rejects(hello(), /signed out/);
+  assert.deepEqual(challenges, ['Bearer realm="agentd"', 'Bearer realm="agentd", error="invalid_token"']);
 });
