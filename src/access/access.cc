@@ -134,7 +134,9 @@ Result<Caller> Access::by_certificate(const net::Certificate& certificate) const
       if (!rule.san.empty() && matches_glob(rule.san, san)) return caller_of(rule, "san=" + san);
     }
   }
-  return fail(Code::kPermissionDenied, "no rule of a2a.principals matches your client certificate; an operator can add one with its CN or a SAN");
+  return fail(
+      Code::kPermissionDenied,
+      "no rule of a2a.principals matches your client certificate; an operator can add one with its CN or a SAN");
 }
 
 Result<Caller> Access::identify(const Presented& presented) const {

@@ -97,7 +97,8 @@ Handled Approval::decide(const http::Request& request, const http::Query& form, 
     const auto done = commands_.decide(caller, op);
     if (!done) {
       attempt.fault = fault_of(done.error());
-      return list(attempt.user_code, csrf, std::move(attempt));
+      const std::string user_code = attempt.user_code;
+      return list(user_code, csrf, std::move(attempt));
     }
     if (done->contains("approved")) return outcome_page(200, "Approved", approved_text((*done)["approved"]));
     return outcome_page(200, "Denied", attempt.user_code + " is denied.");

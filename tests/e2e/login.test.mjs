@@ -51,7 +51,7 @@ function somebody(t, daemon) {
       const login = this.start('login', ...args);
       const code = await eventually(`a code; stderr:\n${login.stderr}`, () => {
         if (!login.alive) throw new Error(`login ended: ${login.stderr}`);
-        return /^ {4}([A-Z]{4}-[A-Z]{4})$/m.exec(login.stderr)?.[1];
+        return /^ {4}([A-Z]{4}-[A-Z]{4})$.*^agentd: waiting/ms.exec(login.stderr)?.[1];
       });
       return { login, code, ended: () => eventually('the end of login', () => !login.alive, LOGIN_MS).then(() => login.exited) };
     },
