@@ -83,7 +83,7 @@ soak: ## Thousands of subscribers, a million events and a kill; SOAK="--messages
 	@$(call compile,release) --target agentd
 	@node tests/soak/main.mjs $(SOAK)
 
-bench: ## What docs/performance.md measures, beside its peers; writes bench/results.json (7 minutes)
+bench: ## What docs/performance.md measures, beside its peers; writes bench/results.json (9 minutes)
 	@scripts/setup.sh build test bench
 	@$(call configure,release,-DAGENTD_BENCH=ON)
 	@$(call compile,release) --target agentd bench_all

@@ -33,8 +33,8 @@ def header_options(option: str, headers: dict) -> list[str]:
     return [word for name, value in headers.items() for word in (option, f"{name}: {value}")]
 
 
-def subscribe_options(daemon: Daemon, headers: dict, streams: int) -> list:
-    return ["--url", daemon.url + "/", "-c", streams, "--post", daemon.envelope(SUBSCRIBE, {}),
+def subscribe_options(daemon: Daemon, headers: dict, streams: int, from_seq: int = 0) -> list:
+    return ["--url", daemon.url + "/", "-c", streams, "--post", daemon.envelope(SUBSCRIBE, {"fromSeq": from_seq}),
             *header_options("-H", {**HEADERS, **headers})]
 
 

@@ -109,7 +109,7 @@ def stalled(bench: Bench) -> dict:
     events, timeout = (50_000, 3) if bench.quick else (1_000_000, 30)  # the daemon's default is 30 s
     config = merged(OPERATOR, {"a2a": {"events": {"write_timeout": f"{timeout}s"}},
                                "store": {"retention": {kind: {"keep_last": 100} for kind in
-                                                       ("tasks", "runs", "conversations")}}})
+                                                       ("tasks", "runs", "conversations", "audit")}}})
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("hello", "{id}")})
     with Daemon(bench.agentd, config, bench.server_cpu) as daemon:
         without = sockets(daemon.pid)

@@ -7,6 +7,13 @@
 
 namespace agentd::runtime {
 
+namespace {
+
+// Records after which the oldest go, however soon: a minute of many messages is much.
+constexpr std::size_t kTrimEvery = 2'000;
+
+}  // namespace
+
 Audit::Audit(Journal& journal, feed::Feed& feed, const Clock& clock, config::Retention retention)
     : journal_(journal), feed_(feed), clock_(clock), retention_(retention) {}
 
@@ -36,9 +43,11 @@ void Audit::record(const access::Caller* who, std::string action, Json target, s
   store::AuditRow row{.ts_ms = now, .body = {}};
   feed::append_data(row.body, audit);
   journal_.put(std::move(row));
+  if (++untrimmed_ == kTrimEvery) enforce_retention();
 }
 
 void Audit::enforce_retention() {
+  untrimmed_ = 0;
   journal_.put(store::TrimAudit{.before_ms = clock_.wall_ms() - retention_.ttl_ms,
                                 .keep_last = static_cast<std::int64_t>(retention_.keep_last)});
 }

@@ -34,7 +34,7 @@ class Audit final {
   void refused(const access::Caller* who, std::string action, Json target, Code why);
 
   void set_retention(config::Retention retention) { retention_ = retention; }
-  // Drops records past the retention, oldest first.
+  // Drops records past the retention, oldest first. Called here after each 2,000 records.
   void enforce_retention();
 
  private:
@@ -44,6 +44,7 @@ class Audit final {
   feed::Feed& feed_;
   const Clock& clock_;
   config::Retention retention_;
+  std::size_t untrimmed_ = 0;  // records since the last time
 };
 
 }  // namespace agentd::runtime

@@ -130,5 +130,13 @@ TEST_F(AuditTest, DropsTheOldestPastTheRetention) {
   EXPECT_EQ(last()["action"], "d");
 }
 
+TEST_F(AuditTest, ManyRecordsAreNotKeptUntilSomebodyTidies) {
+  Setting setting;
+  setting.config.store.audit = {.keep_last = 2};
+  Audit& audit = begin(setting).audit;
+  for (int i = 0; i < 2'000; ++i) audit.done(nullptr, "a", nullptr);
+  EXPECT_EQ(stored().size(), 2U);
+}
+
 }  // namespace
 }  // namespace agentd::runtime
