@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/folders.h"
+#include "base/temporary_folder.h"
 #include "client/fake_server.h"
 #include "client/url.h"
 
@@ -24,9 +25,6 @@ constexpr const char* kCode = R"({"code":"c0de","expires_in":60})";
 class LaunchTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string path = testing::TempDir() + "agentd-launch-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    root_ = path;
     const char* before = ::getenv("XDG_RUNTIME_DIR");
     before_ = before != nullptr ? before : "";
     ::setenv("XDG_RUNTIME_DIR", root_.c_str(), 1);
@@ -35,7 +33,6 @@ class LaunchTest : public testing::Test {
   void TearDown() override {
     socket_.reset();
     ::setenv("XDG_RUNTIME_DIR", before_.c_str(), 1);
-    fs::remove_all(root_);
   }
 
   [[nodiscard]] std::string url() const { return port_.url(); }
@@ -56,7 +53,8 @@ class LaunchTest : public testing::Test {
   Strings asked_, exchanged_;
   int status_ = 200;  // of the token endpoint
   Stop stop_;
-  fs::path root_;
+  TemporaryFolder folder_;
+  fs::path root_ = folder_.path();
 
  private:
   void take(FakeExchange& exchange, Strings& into) {

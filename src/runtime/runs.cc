@@ -330,12 +330,16 @@ void Runs::finish(const std::string& id) {
   tell_task(run.facts);
   ended_[id] = {.principal = run.facts.principal, .facts = run.facts, .written = false};
   ended_by_age_.emplace(run.facts.updated_ms, id);
+  // Each that ends puts one other out of the newest.
+  if (ended_by_age_.size() > kKept) forget(std::prev(ended_by_age_.end(), kKept + 1)->second);
   journal_.once_durable([this, id] {
     if (const auto at = ended_.find(id); at != ended_.end()) {
       at->second.written = true;
-      if (!is_kept(*at->second.facts)) at->second.facts.reset();
+      const RunFacts& facts = *at->second.facts;
+      const bool newest =
+          ended_by_age_.size() <= kKept || std::pair(facts.updated_ms, id) >= *std::prev(ended_by_age_.end(), kKept);
+      if (!newest || !is_kept(facts)) at->second.facts.reset();
     }
-    if (ended_by_age_.size() > kKept) forget(std::prev(ended_by_age_.end(), kKept + 1)->second);
     enforce_retention();
   });
   live_.erase(id);
