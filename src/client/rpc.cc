@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "client/rpc_error.h"
-#include "client/sse.h"
+#include "http/sse_reader.h"
 
 namespace agentd::client {
 namespace {
@@ -66,8 +66,8 @@ class StreamAnswer final {
   }
 
  private:
-  bool take_item(const SseItem& item) {
-    if (item.type == SseItem::Type::kComment) return sink_.comment(item.data);
+  bool take_item(const http::SseItem& item) {
+    if (item.type == http::SseItem::Type::kComment) return sink_.comment(item.data);
     auto result = open_response(item.data);
     if (!result) return refuse(result.error());
     return sink_.result(*result);
@@ -82,8 +82,8 @@ class StreamAnswer final {
   ResponseHead head_;
   bool events_ = false;
   std::string plain_;
-  SseReader reader_;
-  std::vector<SseItem> items_;
+  http::SseReader reader_;
+  std::vector<http::SseItem> items_;
   std::optional<Error> error_;
 };
 

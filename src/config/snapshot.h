@@ -16,16 +16,9 @@
 
 #include "base/document.h"
 #include "base/rate.h"
+#include "config/secret.h"
 
 namespace agentd::config {
-
-// A secret's value, read from where its reference points. Never printed; `source` is what may be shown.
-struct Secret {
-  std::string value;
-  std::string source;  // "env AGENTD_TOKEN" or "file /path"
-
-  bool operator==(const Secret&) const = default;
-};
 
 struct Retention {
   std::uint64_t keep_last = 0;

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 
-namespace agentd::client {
+namespace agentd::http {
 
 struct SseItem {
   enum class Type : std::uint8_t { kEvent, kComment };
@@ -49,4 +49,4 @@ class SseReader final {
   std::string data_;
 };
 
-}  // namespace agentd::client
+}  // namespace agentd::http

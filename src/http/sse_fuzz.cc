@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "client/sse.h"
+#include "http/sse_reader.h"
 
 namespace {
 
-using agentd::client::SseItem;
-using agentd::client::SseReader;
+using agentd::http::SseItem;
+using agentd::http::SseReader;
 
 constexpr std::size_t kBound = 64;
 

@@ -1,8 +1,8 @@
-#include "client/sse.h"
+#include "http/sse_reader.h"
 
 #include <gtest/gtest.h>
 
-namespace agentd::client {
+namespace agentd::http {
 namespace {
 
 using namespace std::string_view_literals;
@@ -64,4 +64,4 @@ TEST(Sse, RefusesAnEventPastTheBoundInOneLineOrInMany) {
 }
 
 }  // namespace
-}  // namespace agentd::client
+}  // namespace agentd::http

@@ -1,8 +1,8 @@
-#include "client/sse.h"
+#include "http/sse_reader.h"
 
 #include <fmt/format.h>
 
-namespace agentd::client {
+namespace agentd::http {
 
 Status SseReader::read(std::string_view bytes, std::vector<SseItem>& out) {
   while (!bytes.empty()) {
@@ -73,4 +73,4 @@ void SseReader::dispatch(std::vector<SseItem>& out) {
   has_data_ = false;
 }
 
-}  // namespace agentd::client
+}  // namespace agentd::http

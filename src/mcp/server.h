@@ -1,0 +1,95 @@
+// Server: one MCP server (Model Context Protocol) as the agent uses it: started or connected to, kept up, its tools listed and called.
+//
+// It speaks JSON-RPC over a child's stdin and stdout or over Streamable HTTP. One that ends or cannot be reached is tried again with a back-off;
+// meanwhile its tools stay listed and calls of them fail at once, saying why. The same server serves all turns at once.
+// Confined to its loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "config/agent.h"
+#include "http/client.h"
+#include "net/loop.h"
+#include "process/child.h"
+
+namespace agentd::mcp {
+
+struct Tool {
+  std::string name, description;
+  Json schema;             // of the arguments
+  bool read_only = false;  // it says that it changes nothing (annotations.readOnlyHint)
+  bool operator==(const Tool&) const = default;
+};
+
+// What a tool gave: MCP's content blocks as they came, and the same as text for a model. `is_error`: the tool says it failed.
+struct ToolResult {
+  std::string text;
+  Json content = Json::array();
+  Json structured;  // null = none
+  bool is_error = false;
+};
+
+// A question of the server's to a person (elicitation). Answered once, by the member of this name.
+struct Elicitation {
+  std::string message;
+  Json schema;  // of the answer, an object
+  // {action: "accept", content}, {action: "decline"} or {action: "cancel"}
+  std::move_only_function<void(Json answer)> answer;
+};
+
+// Called on the loop, never within call().
+struct CallListener {
+  std::function<void(double progress, double total, const std::string& message)> progress;  // total 0 = unknown
+  std::function<void(Elicitation)> elicit;
+  // Errors: kUnavailable (the server is not there, or went away), kTimeout, kInvalidParams (it refuses the arguments).
+  std::move_only_function<void(Result<ToolResult>)> done;
+};
+
+// One call under way. Destroying it cancels it, which the server is told.
+class Call final {
+ public:
+  Call() = default;
+  ~Call();
+  Call(Call&&) noexcept;
+  Call& operator=(Call&&) noexcept;
+
+ private:
+  friend class Server;
+  struct Impl;
+  explicit Call(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+class Server final {
+ public:
+  struct Events {
+    std::function<void()> tools_changed;
+    std::function<void(process::ChildId node, int pid)> child_started;  // only of one that is a program
+    std::function<void(process::ChildId node)> child_ended;
+  };
+
+  // Starts at once. The references outlive this, and this its calls.
+  Server(net::Loop& loop, process::Children& children, http::Client& client, config::McpServer config, Events events);
+  ~Server();  // ends the program, by the kill ladder of Children
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  [[nodiscard]] const config::McpServer& config() const;
+  // Those that the configuration lets by. Empty until it is there for the first time.
+  [[nodiscard]] const std::vector<Tool>& tools() const;
+  // "ready", "starting", or why it is not there.
+  [[nodiscard]] std::string state() const;
+  [[nodiscard]] Call call(const std::string& tool, Json arguments, CallListener listener);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace agentd::mcp
