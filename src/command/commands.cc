@@ -219,6 +219,7 @@ std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, c
       return status_document({.feed = parts_.feed,
                               .instance = parts_.instance,
                               .runs = parts_.runs,
+                              .children = parts_.children,
                               .conversations = parts_.conversations,
                               .turns = parts_.turns,
                               .with_seq = parts_.with_seq},

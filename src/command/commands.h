@@ -30,6 +30,7 @@ struct CommandParts {
   feed::Feed& feed;
   runtime::Instance& instance;
   runtime::Runs& runs;
+  const runtime::ChildList& children;
   runtime::Conversations& conversations;
   runtime::Turns& turns;
   runtime::SignIn& sign_in;

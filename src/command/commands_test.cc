@@ -23,6 +23,7 @@ class CommandsTest : public runtime::CoreTest {
                                    .feed = life.feed,
                                    .instance = life.instance,
                                    .runs = life.runs,
+                                   .children = life.children,
                                    .conversations = life.conversations,
                                    .turns = life.turns,
                                    .sign_in = life.sign_in,

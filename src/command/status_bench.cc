@@ -56,6 +56,7 @@ void status(benchmark::State& state) {
     const Json document = status_document({.feed = life.feed,
                                            .instance = life.instance,
                                            .runs = life.runs,
+                                           .children = life.children,
                                            .conversations = life.conversations,
                                            .turns = life.turns},
                                           caller);

@@ -63,7 +63,7 @@ Json status_document(const StatusSources& sources, const access::Caller& caller)
     out["store"] = {{"kind", slim.store_kind}, {"degraded", slim.store_degraded}, {"generation", 1}};
     out["subagents"] = Json::array();
     out["children"] = Json::array();
-    for (const feed::Child& child : sources.runs.children()) out["children"].push_back(feed::to_json(child));
+    for (const feed::Child& child : sources.children.all()) out["children"].push_back(feed::to_json(child));
     out["timers"] = 0;
     out["inbox_pending"] = slim.inbox_pending;
     out["budget"] = slim.budget;

@@ -15,6 +15,7 @@ struct StatusSources {
   const feed::Feed& feed;
   const runtime::Instance& instance;
   const runtime::Runs& runs;
+  const runtime::ChildList& children;
   const runtime::Conversations& conversations;
   const runtime::Turns& turns;
   bool with_seq = true;  // the events extension is on

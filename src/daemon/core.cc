@@ -23,7 +23,9 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
-      runs_(loop, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
+      processes_(loop),
+      children_(feed, clock),
+      runs_(processes_, children_, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
       service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_, audit_),
       sign_in_(loop, journal_, feed, clock, sessions, setup.config, audit_),
@@ -32,6 +34,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
                  .feed = feed,
                  .instance = instance_,
                  .runs = runs_,
+                 .children = children_,
                  .conversations = conversations_,
                  .turns = turns_,
                  .sign_in = sign_in_,
@@ -106,7 +109,7 @@ void Core::drain_when_told(const std::string& reason) {
 
 void Core::wait_for_work() {
   // What is held back by a pause would never end.
-  const std::size_t left = instance_.paused() ? runs_.children().size() : runs_.live() + turns_.live();
+  const std::size_t left = instance_.paused() ? runs_.steps_at_work() : runs_.live() + turns_.live();
   if (left > 0 && clock_.mono_ms() < give_up_ms_) return draining_.arm(kDrainPollMs, [this] { wait_for_work(); });
   if (left > 0) log::warn("stopping with work unfinished; the next start goes on with it", {{"left", left}});
   drained_();

@@ -57,6 +57,8 @@ class Core final {
   runtime::Instance instance_;
   runtime::Tasks tasks_;
   runtime::Conversations conversations_;
+  process::Children processes_;
+  runtime::ChildList children_;
   runtime::Runs runs_;
   runtime::Turns turns_;
   runtime::Service service_;

@@ -54,7 +54,9 @@ struct Life {
         instance(loop, feed, store, clock, "test", "scripted"),
         tasks(journal, feed, clock, setting.tasks),
         conversations(journal, feed, clock, setting.conversations),
-        runs(loop, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
+        processes(loop),
+        children(feed, clock),
+        runs(processes, children, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
         turns(loop, feed, clock, tasks, conversations, runs, instance, setting.model()),
         service(journal, clock, tasks, conversations, turns, runs, instance, audit),
         sign_in(loop, journal, feed, clock, sessions, setting.config, audit) {}
@@ -66,6 +68,8 @@ struct Life {
   Instance instance;
   Tasks tasks;
   Conversations conversations;
+  process::Children processes;
+  ChildList children;
   Runs runs;
   Turns turns;
   Service service;

@@ -41,15 +41,17 @@ feed::Visibility visibility(const RunFacts& facts) { return feed::Visibility::ow
 
 std::string fresh_run_id() { return "run-" + random_hex(16); }
 
-Runs::Runs(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, Tasks& tasks, Instance& instance,
-           const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows, config::Retention retention)
-    : journal_(journal),
+Runs::Runs(process::Children& processes, ChildList& children, Journal& journal, feed::Feed& feed, const Clock& clock,
+           Tasks& tasks, Instance& instance, const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows,
+           config::Retention retention)
+    : processes_(processes),
+      children_(children),
+      journal_(journal),
       feed_(feed),
       clock_(clock),
       tasks_(tasks),
       instance_(instance),
-      retention_(retention),
-      children_(loop) {
+      retention_(retention) {
   set_workflows(workflows);
   journal_.add_source([this](store::Batch& batch) { append_rows(batch); });
 }
@@ -108,7 +110,7 @@ void Runs::resume() { go_on(); }
 
 void Runs::stop() {
   stopping_ = true;
-  for (const auto& [child, started] : started_) children_.cancel(child);
+  for (const auto& [child, started] : started_) processes_.cancel(child);
 }
 
 Status Runs::check(const std::string& name, const Json& inputs, const std::string& path) const {
@@ -159,9 +161,8 @@ void Runs::cancel(const std::string& id) {
   dirty_.insert(id);
   journal_.touched();
   for (const auto& [step, child] : run.children) {
-    children_.cancel(child);
-    started_.at(child).cancelled = true;
-    push_child(child);
+    processes_.cancel(child);
+    children_.cancelled(child);
   }
   for (const auto& [waiting_run, step] : std::exchange(waiting_, {})) {
     if (waiting_run == id) {
@@ -229,7 +230,7 @@ void Runs::spawn(const std::string& id, const std::string& step) {
   Run& run = at->second;
   if (run.facts.cancelled) return end_step(run, step, cancelled());
   if (spec_of(run.plan->workflow(), step).kind == StepSpec::Kind::kFinish) return finish_step(run, step);
-  if (children_.running() >= kProcesses) {
+  if (started_.size() >= kProcesses) {
     waiting_.emplace_back(id, step);
     return;
   }
@@ -247,25 +248,25 @@ void Runs::spawn(const std::string& id, const std::string& step) {
   child.env.emplace_back("AGENTD_ATTEMPT", std::to_string(run.plan->step(step).attempt));
   child.env.emplace_back("AGENTD_IDEMPOTENCY_KEY", id + "/" + step);
   auto number = std::make_shared<process::ChildId>(0);
-  auto started = children_.spawn(
+  auto started = processes_.spawn(
       std::move(child),
       [this, number, json = spec->json_output](const process::ChildResult& r) { child_ended(*number, json, r); });
   if (!started) return end_step(run, step, failed(started.error()));
   *number = started->id;
   run.children[step] = started->id;
-  started_[started->id] = {.run = id, .step = step, .pid = started->pid, .started_ms = clock_.mono_ms()};
-  push_child(started->id);
+  started_[started->id] = {.run = id, .step = step};
+  children_.started(started->id, started->pid, fmt::format("step:{}/{}", id, step));
 }
 
 void Runs::child_ended(process::ChildId child, bool json_output, const process::ChildResult& result) {
   if (stopping_) return;
   const Started started = started_.extract(child).mapped();
-  feed_.push(feed::Visibility::operators(), feed::ChildRemoved{std::to_string(child)});
+  children_.reaped(child);
   if (const auto at = live_.find(started.run); at != live_.end()) {
     at->second.children.erase(started.step);
     end_step(at->second, started.step, step_end(result, json_output));
   }
-  while (!waiting_.empty() && children_.running() < kProcesses) {
+  while (!waiting_.empty() && started_.size() < kProcesses) {
     const auto [run, step] = waiting_.front();
     waiting_.pop_front();
     spawn(run, step);
@@ -471,23 +472,6 @@ std::size_t Runs::count(const feed::Viewer& viewer) const {
   const auto live = std::ranges::count_if(live_, [&](const auto& entry) { return seen(entry.second.facts.principal); });
   const auto ended = std::ranges::count_if(ended_, [&](const auto& entry) { return seen(entry.second.principal); });
   return static_cast<std::size_t>(live + ended);
-}
-
-feed::Child Runs::payload(process::ChildId child) const {
-  const Started& started = started_.at(child);
-  return {.node = child,
-          .pid = static_cast<feed::Count>(started.pid),
-          .kind = fmt::format("step:{}/{}", started.run, started.step),
-          .age_ms = static_cast<feed::Count>(clock_.mono_ms() - started.started_ms),
-          .cancelled = started.cancelled};
-}
-
-void Runs::push_child(process::ChildId child) { feed_.push(feed::Visibility::operators(), payload(child)); }
-
-std::vector<feed::Child> Runs::children() const {
-  std::vector<feed::Child> out;
-  for (const auto& [child, started] : started_) out.push_back(payload(child));
-  return out;
 }
 
 }  // namespace agentd::runtime

@@ -21,6 +21,7 @@
 #include "config/snapshot.h"
 #include "feed/feed.h"
 #include "process/child.h"
+#include "runtime/child_list.h"
 #include "runtime/instance.h"
 #include "runtime/journal.h"
 #include "runtime/run.h"
@@ -43,8 +44,9 @@ struct StartRun {
 
 class Runs final {
  public:
-  Runs(net::Loop& loop, Journal& journal, feed::Feed& feed, const Clock& clock, Tasks& tasks, Instance& instance,
-       const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows, config::Retention retention);
+  Runs(process::Children& processes, ChildList& children, Journal& journal, feed::Feed& feed, const Clock& clock,
+       Tasks& tasks, Instance& instance, const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows,
+       config::Retention retention);
 
   [[nodiscard]] Status load();  // pushes nothing
   void resume();                // goes on with what an earlier life left
@@ -69,6 +71,7 @@ class Runs final {
   void enforce_retention();
 
   [[nodiscard]] std::size_t live() const { return live_.size(); }
+  [[nodiscard]] std::size_t steps_at_work() const { return started_.size(); }  // as processes
   // The run, if it is at work and the viewer may see it.
   [[nodiscard]] const Run* working(const feed::Viewer& viewer, const std::string& run) const;
   // Its facts, at work or ended, if the viewer may see it. Errors: kTaskNotFound, the same for one that is somebody else's;
@@ -87,7 +90,6 @@ class Runs final {
     std::shared_ptr<const schema::Validator> inputs;  // null: anything goes
   };
   [[nodiscard]] const std::map<std::string, Known>& workflows() const { return workflows_; }
-  [[nodiscard]] std::vector<feed::Child> children() const;
 
  private:
   struct Ended {
@@ -97,9 +99,6 @@ class Runs final {
   };
   struct Started {
     std::string run, step;
-    int pid = 0;
-    std::int64_t started_ms = 0;
-    bool cancelled = false;
   };
 
   void advance(const std::string& id);
@@ -114,9 +113,9 @@ class Runs final {
   void forget(const std::string& id);
   void tell_task(const RunFacts& facts);
   void append_rows(store::Batch& batch);
-  [[nodiscard]] feed::Child payload(process::ChildId child) const;
-  void push_child(process::ChildId child);
 
+  process::Children& processes_;
+  ChildList& children_;
   Journal& journal_;
   feed::Feed& feed_;
   const Clock& clock_;
@@ -132,7 +131,6 @@ class Runs final {
   std::set<std::string> dirty_;
   store::Batch pending_;  // last rows of ended runs, and drops
   bool stopping_ = false;
-  process::Children children_;
 };
 
 }  // namespace agentd::runtime

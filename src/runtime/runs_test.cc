@@ -129,9 +129,9 @@ TEST_F(RunsTest, AStepIsDurableAsRunningBeforeItsProcessStarts) {
   EXPECT_EQ(status_in(store_.waiting(), "a"), "running");
   EXPECT_EQ(WatchedStore::rows_in<store::TaskRow>(store_.waiting()).size(), 1U);
   EXPECT_EQ(WatchedStore::rows_in<store::RunRow>(store_.waiting()).size(), 1U);
-  EXPECT_TRUE(runs().children().empty());
+  EXPECT_TRUE(life_->children.all().empty());
   store_.set(Mood::kWorks);
-  ASSERT_TRUE(run_until([&] { return !runs().children().empty(); }));
+  ASSERT_TRUE(run_until([&] { return !life_->children.all().empty(); }));
   EXPECT_EQ(pushed("child").front()["kind"], "step:" + newest().id + "/a");
 }
 
@@ -141,7 +141,7 @@ TEST_F(RunsTest, NothingStartsWhileTheStoreRefuses) {
   start("w");
   run_turns();
   EXPECT_GE(store_.refusals(), 1U);
-  EXPECT_TRUE(runs().children().empty());
+  EXPECT_TRUE(life_->children.all().empty());
   store_.set(Mood::kWorks);
   EXPECT_TRUE(run_until_written("a", "1\n"));
 }
@@ -152,7 +152,7 @@ TEST_F(RunsTest, AStepIsDurableAsDoneBeforeAnybodyIsToldAndBeforeTheNextStarts) 
   ASSERT_TRUE(run_until_written("a", "1\n"));
   store_.set(Mood::kTakesItsTime);
   go();
-  ASSERT_TRUE(run_until([&] { return runs().children().empty(); }));
+  ASSERT_TRUE(run_until([&] { return life_->children.all().empty(); }));
   run_turns();
   EXPECT_EQ(status_in(store_.waiting(), "a"), "done");
   EXPECT_EQ(told("a"), Told{"start"});
@@ -173,7 +173,7 @@ TEST_F(RunsTest, NothingStartsBeforeTheEndOfEachOfItsNeedsHasBeenTold) {
   ASSERT_TRUE(run_until([&] { return written("a") == "1\n" && written("b") == "1\n"; }));
   store_.set(Mood::kTakesItsTime);
   go();
-  ASSERT_TRUE(run_until([&] { return runs().children().empty(); }));
+  ASSERT_TRUE(run_until([&] { return life_->children.all().empty(); }));
   store_.set(Mood::kWorks);  // one end is durable now, the other with the next batch
   ASSERT_TRUE(run_until_over());
   std::vector<std::string> order;
@@ -190,7 +190,7 @@ TEST_F(RunsTest, ASnapshotShowsTheEndThatTheFeedHasToldAlthoughItIsNotYetDurable
   ASSERT_TRUE(run_until_written("a", "1\n"));
   store_.set(Mood::kTakesItsTime);
   go();
-  ASSERT_TRUE(run_until([&] { return runs().children().empty(); }));
+  ASSERT_TRUE(run_until([&] { return life_->children.all().empty(); }));
   run_turns();
   store_.set(Mood::kWorks);  // for the end of the step, but not for the run's
   store_.set(Mood::kTakesItsTime);
@@ -212,14 +212,14 @@ TEST_F(RunsTest, CancellingEndsWhatRunsWhatWaitsForAPlaceAndWhatHasNotStarted) {
   }
   begin({.workflows = {text + "  last: {needs: [" + needs + "], exec: [\"true\"]}\n"}});
   const std::string id = start("w");
-  ASSERT_TRUE(run_until([&] { return runs().children().size() == 64; }));
+  ASSERT_TRUE(run_until([&] { return life_->children.all().size() == 64; }));
   runs().cancel(id);
   runs().cancel(id);
   ASSERT_TRUE(run_until_over());
   EXPECT_EQ(newest().status, RunStatus::kCancelled);
   EXPECT_EQ(newest().steps, (std::map<std::string, std::uint64_t>{{"cancelled", kSteps + 1}}));
   EXPECT_EQ(task(id)->state, TaskState::kCanceled);
-  EXPECT_TRUE(runs().children().empty());
+  EXPECT_TRUE(life_->children.all().empty());
   EXPECT_EQ(told("s0"), (Told{"start", "cancelled"}));
   EXPECT_EQ(told("s65"), (Told{"start", "cancelled"}));
   EXPECT_EQ(told("last"), Told{});
