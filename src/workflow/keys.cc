@@ -15,7 +15,21 @@ constexpr std::array kWorkflowKeys = {
     Key{"name", R"({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})", "What a run is asked for by."},
     Key{"description", kString, "What it does, for a person."},
     Key{"inputs", R"({"type": "object"})", "JSON Schema of a run's inputs."},
+    Key{"start", R"({"type": "object", "minProperties": 1})", "What starts a run, beside workflow.run and the agent."},
     Key{"steps", R"({"type": "object", "minProperties": 1, "maxProperties": 256})", "The steps, by id."},
+};
+
+constexpr std::array kStartKeys = {
+    Key{"a2a", R"({"type": "object"})", "An op of the command extension, whose arguments are the run's inputs."},
+};
+
+constexpr std::array kCommandKeys = {
+    Key{"command", R"({"type": "string"})", "The op's name, such as report.weekly."},
+    Key{"roles",
+        R"({"type": "array", "minItems": 1, "items": {"enum": ["user", "agent", "operator"]},)"
+        R"( "default": ["user", "agent"]})",
+        "Who may run the op; an operator may in any case."},
+    Key{"schema", R"({"type": "object"})", "JSON Schema of the op's arguments. Default: that of the inputs."},
 };
 
 constexpr std::array kStepKeys = {
@@ -74,6 +88,8 @@ Json object_schema(std::span<const Key> keys, Json required) {
 }  // namespace
 
 std::span<const Key> workflow_keys() { return kWorkflowKeys; }
+std::span<const Key> start_keys() { return kStartKeys; }
+std::span<const Key> command_keys() { return kCommandKeys; }
 std::span<const Key> step_keys() { return kStepKeys; }
 std::span<const Key> finish_keys() { return kFinishKeys; }
 std::span<const Key> artifact_keys() { return kArtifactKeys; }
@@ -92,7 +108,13 @@ Json workflow_schema() {
   step["properties"]["env"]["additionalProperties"] = literal(kScalar);
   step["oneOf"] = literal(R"([{"required": ["exec"]}, {"required": ["run"]}, {"required": ["finish"]}])");
 
+  Json command = object_schema(kCommandKeys, Json::array({"command"}));
+  command["properties"]["command"].update({{"pattern", kOpPattern}, {"maxLength", kMaxOpBytes}});
+  Json start = object_schema(kStartKeys, Json::array());
+  start["properties"]["a2a"].update(command);
+
   Json out = object_schema(kWorkflowKeys, Json::array({"name", "steps"}));
+  out["properties"]["start"].update(start);
   Json& steps = out["properties"]["steps"];
   steps["propertyNames"] = {{"pattern", kStepPattern}};
   steps["additionalProperties"] = std::move(step);

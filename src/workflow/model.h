@@ -3,6 +3,7 @@
 //   name: report
 //   description: What happened in this repository
 //   inputs: {type: object, properties: {dir: {type: string}}}      # JSON Schema of the run's inputs (optional)
+//   start: {a2a: {command: report, roles: [user]}}                 # an op of the command extension that starts it (optional)
 //   steps:
 //     authors:
 //       exec: [git, shortlog, -sne, HEAD]     # argv, each item may hold ${{ … }}; or `run:` for a shell script
@@ -28,6 +29,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,9 +71,17 @@ struct StepSpec {
   FinishSpec finish;
 };
 
+// An op of the command extension that starts a run, with the op's arguments as its inputs.
+struct CommandStart {
+  std::string op;
+  bool users = true, agents = true;  // who may, beside an operator
+  Json schema;                       // JSON Schema of the arguments, or null: that of the inputs
+};
+
 struct Workflow {
   std::string name, description;
-  Json inputs;       // JSON Schema, or null
+  Json inputs;  // JSON Schema, or null
+  std::optional<CommandStart> command;
   std::string hash;  // of the document: a run that was started under another hash is not resumed into this one
   std::vector<StepSpec> steps;  // in topological order
   std::shared_ptr<const Expressions> expressions;

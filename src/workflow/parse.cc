@@ -43,6 +43,7 @@ class Parser final {
     }
     check_keys("", root, workflow_keys());
     read_head(root);
+    read_start(root);
     read_steps(root);
     sort_steps();
     compile();
@@ -111,6 +112,48 @@ class Parser final {
       if (!inputs->is_object()) fault("inputs", "must be a JSON Schema", "{type: object, properties: {…}}");
       workflow_.inputs = *inputs;
     }
+  }
+
+  void read_start(const Json& root) {
+    const auto start = root.find("start");
+    if (start == root.end()) return;
+    const std::string expected = "{a2a: {command: report}}";
+    if (!start->is_object() || start->empty()) return fault("start", "must say what starts a run", expected);
+    check_keys("start", *start, start_keys());
+    const auto a2a = start->find("a2a");
+    if (a2a == start->end()) return;
+    if (!a2a->is_object()) return fault("start.a2a", "must be a mapping", "{command: report}");
+    read_command("start.a2a", *a2a, workflow_.command.emplace());
+  }
+
+  void read_command(const std::string& path, const Json& command, CommandStart& spec) {
+    check_keys(path, command, command_keys());
+    if (!command.contains("command")) fault(path, "command is missing", "command: report");
+    if (auto op = text_at(path, command, "command")) {
+      if (op->size() > kMaxOpBytes || !matches(*op, kOpPattern)) {
+        fault(member_path(path, "command"), fmt::format("{} is no name of an op", quote_json(cut_text(*op, 100))),
+              "up to 64 lower-case letters, digits, '_' and '-' in words that begin with a letter, joined by '.'");
+      }
+      spec.op = std::move(*op);
+    }
+    if (const auto roles = command.find("roles"); roles != command.end()) {
+      read_roles(member_path(path, "roles"), *roles, spec);
+    }
+    if (const auto schema = command.find("schema"); schema != command.end()) {
+      if (!schema->is_object()) fault(member_path(path, "schema"), "must be a JSON Schema", "{type: object, …}");
+      spec.schema = *schema;
+    }
+  }
+
+  void read_roles(const std::string& path, const Json& roles, CommandStart& spec) {
+    if (!roles.is_array() || roles.empty()) return fault(path, "must be a list of roles", "[user, agent]");
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      if (roles[i] == "user" || roles[i] == "agent" || roles[i] == "operator") continue;
+      fault(item_path(path, i), "is no role", "user, agent or operator");
+    }
+    const auto has = [&roles](std::string_view role) { return std::ranges::find(roles, Json(role)) != roles.end(); };
+    spec.users = has("user");
+    spec.agents = has("agent");
   }
 
   void read_steps(const Json& root) {

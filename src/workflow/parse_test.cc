@@ -167,6 +167,59 @@ TEST(Parse, RefusesStepsThatMakeNoSense) {
   EXPECT_EQ(fault_of_step("{when: '.a)', exec: [x]}").path, "steps.s.when");
 }
 
+std::expected<Workflow, std::vector<Fault>> parse_start(const std::string& start) {
+  return parse_text("name: w\nstart: " + start + "\nsteps: {s: {exec: [x]}}\n");
+}
+
+TEST(Parse, AStartIsAnOpWithItsRolesAndItsSchema) {
+  EXPECT_FALSE(parse_text("name: w\nsteps: {s: {exec: [x]}}")->command.has_value());
+  const auto plain = parse_start("{a2a: {command: report}}");
+  ASSERT_TRUE(plain && plain->command);
+  EXPECT_EQ(plain->command->op, "report");
+  EXPECT_TRUE(plain->command->users && plain->command->agents && plain->command->schema.is_null());
+  const auto narrow =
+      parse_start("{a2a: {command: re_port.weekly-2, roles: [agent, operator], schema: {type: object}}}");
+  ASSERT_TRUE(narrow && narrow->command);
+  EXPECT_TRUE(!narrow->command->users && narrow->command->agents);
+  EXPECT_EQ(narrow->command->schema, Json({{"type", "object"}}));
+  const auto closed = parse_start("{a2a: {command: report, roles: [operator]}}");
+  ASSERT_TRUE(closed && closed->command);
+  EXPECT_FALSE(closed->command->users || closed->command->agents);
+}
+
+TEST(Parse, AFaultOfAStartSaysWhatWouldBeRight) {
+  const auto fault_of = [](const std::string& start) {
+    auto parsed = parse_start(start);
+    EXPECT_FALSE(parsed.has_value()) << start;
+    if (parsed) return Fault{};
+    EXPECT_EQ(parsed.error().size(), 1U) << start;
+    EXPECT_EQ(parsed.error().front().line, 2) << start;
+    return parsed.error().front();
+  };
+  EXPECT_EQ(fault_of("report").path, "start");
+  EXPECT_EQ(fault_of("{}").path, "start");
+  const Fault kind = fault_of("{schedule: '0 9 * * 1'}");
+  EXPECT_EQ(kind.path, "start.schedule");
+  EXPECT_EQ(kind.expected, "one of a2a");
+  EXPECT_EQ(fault_of("{a2a: report}").path, "start.a2a");
+  EXPECT_EQ(fault_of("{a2a: {}}").path, "start.a2a");
+  EXPECT_EQ(fault_of("{a2a: {command: report, role: [user]}}").path, "start.a2a.role");
+  for (const char* roles : {"user", "[]"}) {
+    EXPECT_EQ(fault_of(std::string("{a2a: {command: report, roles: ") + roles + "}}").path, "start.a2a.roles");
+  }
+  EXPECT_EQ(fault_of("{a2a: {command: report, roles: [user, admin]}}").path, "start.a2a.roles[1]");
+  EXPECT_EQ(fault_of("{a2a: {command: report, schema: true}}").path, "start.a2a.schema");
+  EXPECT_EQ(fault_of("{a2a: {command: 7}}").path, "start.a2a.command");
+  const std::string longest(64, 'a');
+  EXPECT_TRUE(parse_start("{a2a: {command: " + longest + "}}").has_value());
+  // The last but one is the daemon's own.
+  for (const std::string& name :
+       {std::string("Report"), std::string("re port"), std::string("a..b"), std::string("a."), std::string(".a"),
+        std::string("9a"), std::string("''"), std::string("_instance.start"), longest + "a"}) {
+    EXPECT_EQ(fault_of("{a2a: {command: " + name + "}}").path, "start.a2a.command") << name;
+  }
+}
+
 TEST(Parse, RefusesWhatIsNoWorkflow) {
   for (const char* text : {"[]", "name: w", "name: w\nsteps: {}", "name: w\nsteps: [a]", "steps: {a: {exec: [x]}}",
                            "name: w\ninputs: 5\nsteps: {a: {exec: [x]}}", "name: w\nsteps: {9a: {exec: [x]}}"}) {
@@ -193,6 +246,10 @@ TEST(WorkflowSchema, DescribesEveryKeyAndClosesEveryMapping) {
   EXPECT_EQ(step["additionalProperties"], false);
   EXPECT_EQ(step["properties"]["env"]["additionalProperties"]["type"].size(), 3U);
   EXPECT_EQ(step["properties"]["finish"]["properties"]["artifact"]["required"], Json({"name", "text"}));
+  const Json& start = schema["properties"]["start"];
+  EXPECT_EQ(start["additionalProperties"], false);
+  EXPECT_EQ(start["properties"]["a2a"]["required"], Json::array({"command"}));
+  EXPECT_EQ(start["properties"]["a2a"]["properties"]["command"]["maxLength"], 64);
   EXPECT_FALSE(step["properties"]["retries"]["description"].get<std::string>().empty());
 }
 
