@@ -113,8 +113,11 @@ TEST(Card, RequiresNothingAndLeavesOutWhatIsEmpty) {
   EXPECT_EQ(extension(public_card(facts))["required"], false);
   EXPECT_FALSE(extension(public_card(facts))["params"].contains("settable"));
   EXPECT_FALSE(extension(extended_card(facts, {}))["params"].contains("settable"));
-  const Json card = extended_card(facts, {.settable = Json::array({"a"})});
+  EXPECT_FALSE(extension(extended_card(facts, {}))["params"].contains("commands"));
+  const Json card = extended_card(facts, {.commands = Json::array({"c"}), .settable = Json::array({"a"})});
+  EXPECT_EQ(extension(card)["params"]["commands"], Json::array({"c"}));
   EXPECT_EQ(extension(card)["params"]["settable"], Json::array({"a"}));
+  EXPECT_FALSE(extension(public_card(facts))["params"].contains("commands"));
 }
 
 TEST(Card, TellsParamsByAudience) {

@@ -11,6 +11,7 @@ Json extension_params(Extension extension, const CardFacts& facts, const CallerF
     case Extension::kCommand: {
       Json params = {
           {"dataPartKey", "agentd"}, {"schema", schema}, {"ops", caller != nullptr ? caller->ops : facts.ops}};
+      if (caller != nullptr && !caller->commands.empty()) params["commands"] = caller->commands;
       if (caller != nullptr && !caller->settable.empty()) params["settable"] = caller->settable;
       return params;
     }

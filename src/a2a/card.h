@@ -30,7 +30,9 @@ struct CallerFacts {
   std::uint64_t ring = 0;
   std::vector<std::string> kinds;
   Json ops = Json::array();
-  Json settable = Json::array();  // paths of admin.set; left out when empty
+  // Left out when empty:
+  Json commands = Json::array();  // [{op, workflow, schema?}]: ops that workflows declare
+  Json settable = Json::array();  // paths of admin.set
 };
 
 [[nodiscard]] Json public_card(const CardFacts& facts);

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "command/declared_ops.h"
 #include "command/reads.h"
 #include "command/status_document.h"
 
@@ -51,10 +52,10 @@ std::vector<std::size_t> command_parts(const Json& message) {
 }
 
 // What an op says of its arguments, as a refusal of them.
-Error of_args(Error error, const OpRow& row) {
+Error of_args(Error error, const std::string& op) {
   if (error.code != Code::kInvalidParams) return error;
   error.code = Code::kInvalidCommandArgs;
-  error.metadata = {{"op", std::string(row.name)}};
+  error.metadata = {{"op", op}};
   return error;
 }
 
@@ -69,18 +70,10 @@ std::string_view whose(Reach reach) {
   return "operators";
 }
 
-// kPermissionDenied, unless the caller may run it.
-Status check_reach(const access::Caller& caller, const Command& command) {
-  const std::string op(command.row->name);
-  Error error{.code = Code::kPermissionDenied,
-              .message = fmt::format("{} is for {}", op, whose(command.row->reach)),
-              .metadata = {{"op", op}}};
-  if (!may_run(caller, *command.row)) return std::unexpected(std::move(error));
-  if (command.row->op != Op::kWorkflowRun) return {};
-  const auto& workflow = command.args["workflow"].get_ref<const std::string&>();
-  if (access::may_run_workflow(caller, workflow)) return {};
-  error.message = fmt::format("you may not run the workflow {}; an operator can grant it to you", quote_json(workflow));
-  return std::unexpected(std::move(error));
+std::string_view whose(const workflow::CommandStart& start) {
+  if (start.users && start.agents) return "users and agents";
+  if (start.users) return whose(Reach::kUser);
+  return start.agents ? "agents, and for whom a grant names it" : "operators";
 }
 
 std::unexpected<Error> no_such(std::string_view what) {
@@ -153,7 +146,9 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
   const std::string op =
       agentd.is_object() && agentd.value("op", Json()).is_string() ? agentd["op"].get<std::string>() : "";
   const OpRow* row = find_op(op);
-  if (row == nullptr || (row->gate == Gate::kSignIn && !parts_.sign_in.enabled())) {
+  const runtime::Runs::Known* declared = row == nullptr ? find_declared(parts_.runs, op) : nullptr;
+  const bool served = row == nullptr ? declared != nullptr : row->gate != Gate::kSignIn || parts_.sign_in.enabled();
+  if (!served) {
     const std::string message = op.empty()
                                     ? "must be an object with the name of an op in 'op'"
                                     : fmt::format("{} is not an op of this daemon", quote_json(cut_text(op, 100)));
@@ -163,7 +158,8 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
   }
   Json args = agentd;
   args.erase("op");
-  auto violations = args_.at(row->op).validate(args, field);
+  const schema::Validator* schema = row == nullptr ? declared->args.get() : &args_.at(row->op);
+  auto violations = schema == nullptr ? std::vector<FieldViolation>{} : schema->validate(args, field);
   if (!violations.empty()) {
     const std::string message = fmt::format("{} {}", violations.front().field, violations.front().description);
     return std::unexpected(Error{.code = Code::kInvalidCommandArgs,
@@ -171,7 +167,30 @@ Result<Command> Commands::read_args(const Json& agentd, const std::string& field
                                  .violations = std::move(violations),
                                  .metadata = {{"op", op}}});
   }
-  return Command{.row = row, .args = std::move(args), .field = field};
+  std::string workflow;
+  if (row == nullptr) {
+    workflow = declared->workflow->name;
+  } else if (row->op == Op::kWorkflowRun) {
+    workflow = args["workflow"];
+  }
+  return Command{.op = op, .row = row, .workflow = std::move(workflow), .args = std::move(args), .field = field};
+}
+
+Status Commands::check_reach(const access::Caller& caller, const Command& command) const {
+  const auto denied = [&](std::string message) {
+    return std::unexpected(
+        Error{.code = Code::kPermissionDenied, .message = std::move(message), .metadata = {{"op", command.op}}});
+  };
+  const auto is_for = [&](std::string_view who) { return denied(fmt::format("{} is for {}", command.op, who)); };
+  if (command.row != nullptr) {
+    if (!may_run(caller, *command.row)) return is_for(whose(command.row->reach));
+  } else {
+    const auto& start = *parts_.runs.workflows().at(command.workflow).workflow->command;
+    if (!may_run(caller, start)) return is_for(whose(start));
+  }
+  if (command.workflow.empty() || access::may_run_workflow(caller, command.workflow)) return {};
+  return denied(
+      fmt::format("you may not run the workflow {}; an operator can grant it to you", quote_json(command.workflow)));
 }
 
 void Commands::send(const runtime::Call& call, const Json& params, runtime::Delivery delivery) {
@@ -181,9 +200,12 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
   if (!read_command) return delivery.reply(std::unexpected(read_command.error()));
   if (!*read_command) return parts_.service.send(call, std::move(*sending), std::move(delivery));
   Command& command = **read_command;
-  const std::string op(command.row->name);
+  const std::string op = command.op;
   if (const Status may = check_reach(call.caller, command); !may) {
     return parts_.service.refuse_op(call, op, target_of(command), may.error(), std::move(delivery));
+  }
+  if (!command.workflow.empty()) {
+    return run_workflow(call, std::move(*sending), std::move(command), std::move(delivery));
   }
   if (command.row->gate == Gate::kIntrospection && !parts_.feed.introspection()) {
     return delivery.reply(std::unexpected(Error{.code = Code::kIntrospectionDisabled,
@@ -196,15 +218,12 @@ void Commands::send(const runtime::Call& call, const Json& params, runtime::Deli
     if (document) reply_document(*sending, *std::move(document), std::move(delivery));
     return;
   }
-  if (command.row->op == Op::kWorkflowRun) {
-    return run_workflow(call, std::move(*sending), std::move(command), std::move(delivery));
-  }
   // Its effect is within the turn that makes the task, so that both are durable together.
   parts_.service.complete(
       call, std::move(*sending), op,
       [&] {
         auto done = act(call.caller, command);
-        if (!done) done = std::unexpected(of_args(std::move(done.error()), *command.row));
+        if (!done) done = std::unexpected(of_args(std::move(done.error()), op));
         return done;
       },
       std::move(delivery));
@@ -305,29 +324,30 @@ Result<runtime::Done> Commands::drain(const Json& args) {
 Result<Json> Commands::decide(const access::Caller& who, const Json& agentd) {
   auto command = read_args(agentd, "form");
   if (!command) return std::unexpected(std::move(command.error()));
-  const Op op = command->row->op;
-  AGENTD_CHECK(op == Op::kDeviceApprove || op == Op::kDeviceDeny, "an op that answers a sign-in");
-  return parts_.service.perform(who, std::string(command->row->name), [&]() -> Result<runtime::Done> {
+  AGENTD_CHECK(
+      command->row != nullptr && (command->row->op == Op::kDeviceApprove || command->row->op == Op::kDeviceDeny),
+      "an op that answers a sign-in");
+  return parts_.service.perform(who, command->op, [&]() -> Result<runtime::Done> {
     if (const Status may = check_reach(who, *command); !may) return std::unexpected(may.error());
     return act(who, *command);
   });
 }
 
 Json Commands::target_of(const Command& command) const {
-  if (command.row->op != Op::kWorkflowRun) return nullptr;
-  const Json& workflow = command.args["workflow"];
-  return parts_.runs.workflows().contains(workflow) ? Json{{"workflow", workflow}} : Json();
+  return parts_.runs.workflows().contains(command.workflow) ? Json{{"workflow", command.workflow}} : Json();
 }
 
 void Commands::run_workflow(const runtime::Call& call, runtime::Sending sending, Command command,
                             runtime::Delivery delivery) {
-  const std::string workflow = command.args["workflow"];
-  Json inputs = command.args.value("inputs", Json::object());
-  if (const Status right = parts_.runs.check(workflow, inputs, command.field); !right) {
-    return parts_.service.refuse_op(call, std::string(command.row->name), target_of(command),
-                                    of_args(right.error(), *command.row), std::move(delivery));
+  const bool declared = command.row == nullptr;
+  Json inputs = declared ? std::move(command.args) : command.args.value("inputs", Json::object());
+  const Status right = parts_.runs.check(command.workflow, inputs, command.field + ".workflow",
+                                         declared ? command.field : command.field + ".inputs");
+  if (!right) {
+    return parts_.service.refuse_op(call, command.op, target_of(command), of_args(right.error(), command.op),
+                                    std::move(delivery));
   }
-  parts_.service.run_workflow(call, std::move(sending), std::string(command.row->name), workflow, std::move(inputs),
+  parts_.service.run_workflow(call, std::move(sending), command.op, command.workflow, std::move(inputs),
                               std::move(delivery));
 }
 

@@ -18,9 +18,11 @@ namespace agentd::command {
 
 // A command part that has passed the checks.
 struct Command {
-  const OpRow* row = nullptr;
-  Json args;          // without `op`
-  std::string field;  // "message.parts[0].data.agentd"
+  std::string op;
+  const OpRow* row = nullptr;  // null: one that a workflow declares
+  std::string workflow;        // that it would run; "" = none
+  Json args;                   // without `op`
+  std::string field;           // "message.parts[0].data.agentd"
 };
 
 // What ops read and change; all of it outlives the commands.
@@ -54,6 +56,8 @@ class Commands final {
   // Nothing when the message holds no command part. Errors: those of command.md section 1.
   [[nodiscard]] Result<std::optional<Command>> read(const runtime::Call& call, const runtime::Sending& sending) const;
   [[nodiscard]] Result<Command> read_args(const Json& agentd, const std::string& field) const;
+  // kPermissionDenied, unless the caller may run it.
+  [[nodiscard]] Status check_reach(const access::Caller& caller, const Command& command) const;
   // To what it would be done, as far as that is there.
   [[nodiscard]] Json target_of(const Command& command) const;
   void run_workflow(const runtime::Call& call, runtime::Sending sending, Command command, runtime::Delivery delivery);

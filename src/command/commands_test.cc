@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "command/declared_ops.h"
 #include "command/status_document.h"
 #include "runtime/core_fixture.h"
 
@@ -57,6 +58,11 @@ class CommandsTest : public runtime::CoreTest {
   static Error refusal(const Answer& answer) {
     EXPECT_TRUE(answer->has_value() && !(**answer).has_value());
     return answer->has_value() && !(**answer) ? (**answer).error() : Error{};
+  }
+
+  // The workflows that there are from now on.
+  void reload(std::vector<std::string> documents) {
+    life_->runs.set_workflows(runtime::Setting{.workflows = std::move(documents)}.parsed());
   }
 
   std::string drained_;  // why
@@ -213,6 +219,125 @@ TEST_F(CommandsTest, TheStatusShowsEachViewerTheirOwn) {
   EXPECT_EQ(all["counters"]["runs_finished"], 1);
   const OpRow& row = *find_op("status");
   EXPECT_TRUE(schema::compile(row.result()).value().validate(all, "status").empty());
+}
+
+// A workflow with the name d that declares the op d.go; its output is its inputs.
+std::string declaring(const std::string& start, const std::string& more = "") {
+  return "name: d\nstart: {a2a: {command: d.go" + start + "}}\n" + more +
+         "steps: {a: {finish: {output: \"${{ .inputs }}\"}}}\n";
+}
+
+TEST_F(CommandsTest, AnOpOfAWorkflowRunsItWithTheArgumentsAsItsInputs) {
+  reload({declaring("")});
+  const Json task = got(send(call(), marked({part({{"op", "d.go"}, {"n", 7}, {"to", "x"}})})))["task"];
+  EXPECT_EQ(task["status"]["state"], "TASK_STATE_COMPLETED");
+  const std::string id = task["id"];
+  EXPECT_EQ(task["artifacts"][0]["artifactId"], id + ".result");
+  EXPECT_EQ(task["artifacts"][0]["parts"][0]["data"], Json({{"n", 7}, {"to", "x"}}));
+  EXPECT_EQ(this->task(id)->command, "d.go");
+  EXPECT_EQ(this->task(id)->link.kind, "run");
+  EXPECT_EQ(this->task(id)->principal, "user:alice");
+  const auto run = life_->runs.find(kAlice, this->task(id)->link.id, false);
+  ASSERT_TRUE(run.has_value());
+  EXPECT_EQ(run->facts.workflow, "d");
+  EXPECT_EQ(run->facts.start, "command");
+}
+
+TEST_F(CommandsTest, AnOpOfAWorkflowThatIsGoneIsUnknown) {
+  const Json go = marked({part({{"op", "d.go"}})});
+  EXPECT_EQ(refusal(send(call(), go)).code, Code::kUnknownOp);
+  reload({declaring("")});
+  EXPECT_EQ(got(send(call(), go))["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+  reload({});
+  EXPECT_EQ(refusal(send(call(), go)).metadata, (Metadata{{"op", "d.go"}}));
+}
+
+TEST_F(CommandsTest, ArgumentsOfAWorkflowsOpAreHeldToItsSchemaBeforeItIsSaidWhoseItIs) {
+  const auto fields = [&](const Json& command) {
+    const Error error = refusal(send(call(), marked({part(command)})));
+    EXPECT_EQ(error.code, Code::kInvalidCommandArgs) << error.message;
+    EXPECT_EQ(error.metadata, (Metadata{{"op", "d.go"}}));
+    std::vector<std::string> out;
+    for (const FieldViolation& violation : error.violations) out.push_back(violation.field);
+    std::ranges::sort(out);
+    return out;
+  };
+  using Fields = std::vector<std::string>;
+  const std::string at = "message.parts[0].data.agentd.";
+  const std::string n = "{properties: {n: {type: integer}}, additionalProperties: false}";
+  reload({declaring(", roles: [operator], schema: " + n)});
+  EXPECT_EQ(fields({{"op", "d.go"}, {"n", "seven"}, {"more", 1}}), (Fields{at + "more", at + "n"}));
+  reload({declaring(", roles: [operator]", "inputs: " + n + "\n")});
+  EXPECT_EQ(fields({{"op", "d.go"}, {"n", "seven"}, {"more", 1}}), (Fields{at + "more", at + "n"}));
+  // What the op lets through, the workflow may still refuse.
+  reload({declaring(", schema: {type: object}", "inputs: " + n + "\n")});
+  EXPECT_EQ(fields({{"op", "d.go"}, {"n", "seven"}}), Fields{at + "n"});
+  EXPECT_EQ(life_->tasks.size(), 0U);
+}
+
+TEST_F(CommandsTest, WhoMayRunAnOpOfAWorkflowIsSaidByItsRolesByGrantsAndByTheWorkflow) {
+  const auto granted = [](std::vector<std::string> grants) {
+    return std::make_shared<const std::vector<std::string>>(std::move(grants));
+  };
+  const access::Caller user{.viewer = kAlice};
+  access::Caller agent{.viewer = {.is_operator = false, .principal = "agent:robot"}, .role = config::Role::kAgent};
+  access::Caller trusted = agent, narrowed = user;
+  trusted.grants = granted({"d.*"});
+  narrowed.grants = granted({"workflow.run:w"});
+  const access::Caller the_operator{.viewer = kOperator, .role = config::Role::kOperator};
+  const std::vector<const access::Caller*> everybody = {&user, &agent, &trusted, &narrowed, &the_operator};
+  struct Row {
+    std::string roles;
+    std::vector<const access::Caller*> who;
+    std::string told;
+  };
+  for (const auto& [roles, who, told] :
+       std::vector<Row>{{"", {&user, &agent, &trusted}, "users and agents"},
+                        {", roles: [user]", {&user, &trusted}, "users, and for whom a grant names it"},
+                        {", roles: [agent]", {&agent, &trusted}, "agents, and for whom a grant names it"},
+                        {", roles: [operator]", {}, "operators"}}) {
+    const runtime::Setting setting{.workflows = {declaring(roles)}};
+    reload(setting.workflows);
+    for (const access::Caller* caller : everybody) {
+      runtime::Call as = call();
+      as.caller = *caller;
+      const bool may = caller == &the_operator || std::ranges::find(who, caller) != who.end();
+      const auto answer = send(as, marked({part({{"op", "d.go"}})}));
+      EXPECT_EQ(declared_json(*caller, setting.parsed()).size(), may ? 1U : 0U) << roles;
+      if (may) {
+        EXPECT_EQ(got(answer)["task"]["status"]["state"], "TASK_STATE_COMPLETED") << roles;
+        continue;
+      }
+      const Error error = refusal(answer);
+      EXPECT_EQ(error.code, Code::kPermissionDenied) << roles << error.message;
+      EXPECT_EQ(error.metadata, (Metadata{{"op", "d.go"}}));
+      const bool by_workflow = caller == &narrowed && (roles.empty() || roles == ", roles: [user]");
+      EXPECT_EQ(error.message, by_workflow ? "you may not run the workflow \"d\"; an operator can grant it to you"
+                                           : "d.go is for " + told);
+    }
+  }
+}
+
+TEST_F(CommandsTest, TheCardNamesAnOpOfAWorkflowWithWhatItsArgumentsAreHeldTo) {
+  const access::Caller user{.viewer = kAlice};
+  const auto named = [&](const std::string& document) {
+    return declared_json(user, runtime::Setting{.workflows = {document}}.parsed());
+  };
+  const std::string inputs = "inputs: {type: object, properties: {n: {}}}\n";
+  EXPECT_EQ(named("name: w\nsteps: {a: {exec: [x]}}\n"), Json::array());
+  EXPECT_EQ(named(declaring("")), Json::array({{{"op", "d.go"}, {"workflow", "d"}}}));
+  EXPECT_EQ(named(declaring("", inputs))[0]["schema"],
+            Json({{"type", "object"}, {"properties", {{"n", Json::object()}}}}));
+  EXPECT_EQ(named(declaring(", schema: {type: object}", inputs))[0]["schema"], Json({{"type", "object"}}));
+}
+
+TEST_F(CommandsTest, TheStatusNamesTheKindsOfStartThatAWorkflowHas) {
+  reload({declaring(""), "name: e\nsteps: {a: {exec: [x]}}\n"});
+  const Json status = got(send(call(kOperator), marked({part({{"op", "status"}})})));
+  const Json& workflows = status["message"]["parts"][0]["data"]["workflows"];
+  ASSERT_EQ(workflows.size(), 2U);
+  EXPECT_EQ(workflows[0]["starts"], Json::array({"a2a"}));
+  EXPECT_EQ(workflows[1]["starts"], Json::array());
 }
 
 }  // namespace

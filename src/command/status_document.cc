@@ -18,7 +18,7 @@ Json workflows_json(const runtime::Runs& runs, const access::Caller& caller) {
     if (caller.viewer.is_operator) {
       row["hash"] = known.workflow->hash;
       row["armed"] = true;
-      row["starts"] = Json::array({"command"});
+      row["starts"] = known.workflow->command ? Json::array({"a2a"}) : Json::array();
     }
     out.push_back(std::move(row));
   }

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/quota.h"
 #include "base/version.h"
+#include "command/declared_ops.h"
 #include "daemon/control_sockets.h"
 #include "daemon/core.h"
 #include "daemon/edge.h"
@@ -167,6 +168,7 @@ class Life final {
         access_(std::make_shared<const access::Access>(config_, sessions_, clock_)),
         url_(url),
         facts_(card_facts(setup, url)),
+        workflows_(setup.workflows),
         pages_(public_pages(*facts_.get())),
         oauth_(core_.sign_in(), core_.commands(), sessions_, config_.a2a.device_grant, clock_, without_slash(url),
                std::move(origins)),
@@ -236,6 +238,7 @@ class Life final {
     a2a::CardFacts facts = card_facts(next, url_);
     pages_.replace(public_pages(facts));
     facts_.replace(std::move(facts));
+    workflows_.replace(next.workflows);
     configure_log(next.config);
     core_.adopt(std::move(next), paths);
   }
@@ -247,6 +250,7 @@ class Life final {
                           .kinds = {},
                           .ops = command::ops_json(caller, {.sign_in = config_.a2a.device_grant.enabled,
                                                             .introspection = feed_.introspection()}),
+                          .commands = command::declared_json(caller, *workflows_.get()),
                           .settable = command::settable_json(caller)};
     for (const std::string_view kind : feed::kinds_for(caller.viewer, feed_.introspection()).names()) {
       seen.kinds.emplace_back(kind);
@@ -265,6 +269,7 @@ class Life final {
   access::Limits limits_{clock_};
   const std::string url_;
   Current<a2a::CardFacts> facts_;
+  Current<std::vector<std::shared_ptr<const workflow::Workflow>>> workflows_;
   Current<wire::Pages> pages_;
   wire::OAuth oauth_;
   Quota streams_;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/faults.h"
+#include "command/ops.h"
 #include "schema/validator.h"
 
 namespace agentd::daemon {
@@ -29,10 +30,23 @@ void append(std::vector<Fault>& to, std::vector<Fault> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+void check_schema(Faults& found, const std::string& path, const Json& schema) {
+  if (schema.is_null()) return;
+  if (const auto compiled = schema::compile(schema); !compiled) found.add(path, compiled.error().message);
+}
+
+// What is each in one document only, and in which.
+using Taken = std::map<std::string, const Document*>;
+
+void take(Taken& taken, const std::string& name, const Document& document, const std::string& path, Faults& found) {
+  const auto [at, fresh] = taken.emplace(name, &document);
+  if (!fresh) found.add(path, "is that of another workflow too, in " + at->second->file);
+}
+
 std::vector<std::shared_ptr<const workflow::Workflow>> load_workflows(const std::vector<Document>& documents,
                                                                       std::vector<Fault>& faults) {
   std::vector<std::shared_ptr<const workflow::Workflow>> out;
-  std::map<std::string, const Document*> names;
+  Taken names, ops;
   for (const Document& document : documents) {
     auto parsed = workflow::parse(document);
     if (!parsed) {
@@ -40,11 +54,13 @@ std::vector<std::shared_ptr<const workflow::Workflow>> load_workflows(const std:
       continue;
     }
     Faults found(document);
-    if (!parsed->inputs.is_null()) {
-      if (const auto schema = schema::compile(parsed->inputs); !schema) found.add("inputs", schema.error().message);
-    }
-    if (const auto [at, fresh] = names.emplace(parsed->name, &document); !fresh) {
-      found.add("name", "is the name of another workflow too, in " + at->second->file);
+    check_schema(found, "inputs", parsed->inputs);
+    take(names, parsed->name, document, "name", found);
+    if (const auto& command = parsed->command) {
+      const std::string path = "start.a2a.command";
+      if (command::find_op(command->op) != nullptr) found.add(path, "is an op of the daemon itself; take another name");
+      take(ops, command->op, document, path, found);
+      check_schema(found, "start.a2a.schema", command->schema);
     }
     append(faults, found.take());
     out.push_back(std::make_shared<const workflow::Workflow>(std::move(*parsed)));

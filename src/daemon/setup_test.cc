@@ -97,6 +97,33 @@ TEST_F(SetupTest, TwoWorkflowsOfOneNameAreAFaultThatNamesTheOther) {
   EXPECT_TRUE(fault.message.ends_with("/one.yaml")) << fault.message;
 }
 
+TEST_F(SetupTest, AnOpIsOfOneWorkflowAndNotTheDaemonsOwn) {
+  write("one.yaml", "name: one\nsteps: {a: {exec: [x]}}\nstart:\n  a2a:\n    command: report\n");
+  write("two.yaml", "name: two\nsteps: {a: {exec: [x]}}\nstart:\n  a2a: {command: report}\n");
+  const auto setup = load("workflows:\n  - {file: one.yaml}\n  - {file: two.yaml}\n");
+  ASSERT_FALSE(setup.has_value());
+  ASSERT_EQ(setup.error().size(), 1U);
+  const Fault& fault = setup.error().front();
+  EXPECT_TRUE(fault.file.ends_with("/two.yaml")) << fault.file;
+  EXPECT_EQ(fault.line, 4);
+  EXPECT_EQ(fault.path, "start.a2a.command");
+  EXPECT_TRUE(fault.message.ends_with("/one.yaml")) << fault.message;
+  write("two.yaml", "name: two\nstart: {a2a: {command: workflow.run}}\nsteps: {a: {exec: [x]}}\n");
+  EXPECT_EQ(places("workflows:\n  - {file: one.yaml}\n  - {file: two.yaml}\n"), Texts{"two.yaml:2 start.a2a.command"});
+}
+
+TEST_F(SetupTest, ASchemaOfAnOpThatCannotBeHeldIsAFault) {
+  write("one.yaml",
+        "name: one\nsteps: {a: {exec: [x]}}\nstart:\n  a2a:\n    command: report\n    schema:\n"
+        "      properties: {n: {unevaluatedItems: false}}\n");
+  const auto setup = load("workflows:\n  - {file: one.yaml}\n");
+  ASSERT_FALSE(setup.has_value());
+  ASSERT_EQ(setup.error().size(), 1U);
+  EXPECT_EQ(setup.error().front().path, "start.a2a.schema");
+  EXPECT_EQ(setup.error().front().line, 6);
+  EXPECT_NE(setup.error().front().message.find("/properties/n"), std::string::npos) << setup.error().front().message;
+}
+
 TEST_F(SetupTest, AFileOfRulesThatIsNotThereIsAFaultOfTheConfigurationOrTheFile) {
   const auto setup = load("agent: {model: {provider: scripted, script: missing.yaml}}\n");
   ASSERT_FALSE(setup.has_value());

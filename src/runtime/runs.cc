@@ -35,6 +35,14 @@ StepEnd cancelled() { return {.status = StepStatus::kCancelled, .output = {}, .e
 
 bool is_kept(const RunFacts& facts) { return dump_json(facts.output).size() <= kKeptOutputBytes; }
 
+// Of a checked workflow; nothing for null.
+std::shared_ptr<const schema::Validator> compile(const Json& schema) {
+  if (schema.is_null()) return nullptr;
+  auto compiled = schema::compile(schema);
+  AGENTD_CHECK(compiled.has_value(), "the schemas of a checked workflow compile");
+  return std::make_shared<const schema::Validator>(std::move(*compiled));
+}
+
 feed::Visibility visibility(const RunFacts& facts) { return feed::Visibility::owner(facts.principal); }
 
 }  // namespace
@@ -59,12 +67,9 @@ Runs::Runs(process::Children& processes, ChildList& children, Journal& journal, 
 void Runs::set_workflows(const std::vector<std::shared_ptr<const workflow::Workflow>>& workflows) {
   workflows_.clear();
   for (const auto& workflow : workflows) {
-    Known known{.workflow = workflow, .inputs = nullptr};
-    if (!workflow->inputs.is_null()) {
-      auto compiled = schema::compile(workflow->inputs);
-      AGENTD_CHECK(compiled.has_value(), "the inputs of a checked workflow are a schema");
-      known.inputs = std::make_shared<schema::Validator>(std::move(*compiled));
-    }
+    Known known{.workflow = workflow, .inputs = compile(workflow->inputs), .args = nullptr};
+    known.args = workflow->command ? compile(workflow->command->schema) : nullptr;
+    if (!known.args) known.args = known.inputs;
     workflows_.emplace(workflow->name, std::move(known));
   }
 }
@@ -113,16 +118,17 @@ void Runs::stop() {
   for (const auto& [child, started] : started_) processes_.cancel(child);
 }
 
-Status Runs::check(const std::string& name, const Json& inputs, const std::string& path) const {
+Status Runs::check(const std::string& name, const Json& inputs, const std::string& workflow_path,
+                   const std::string& inputs_path) const {
   const auto known = workflows_.find(name);
   if (known == workflows_.end()) {
     return std::unexpected(
         Error{.code = Code::kInvalidParams,
               .message = fmt::format("there is no workflow {} here", quote_json(cut_text(name, 100))),
-              .violations = {{path + ".workflow", "is not the name of a workflow of this daemon"}}});
+              .violations = {{workflow_path, "is not the name of a workflow of this daemon"}}});
   }
   if (!known->second.inputs) return {};
-  auto violations = known->second.inputs->validate(inputs, path + ".inputs");
+  auto violations = known->second.inputs->validate(inputs, inputs_path);
   if (violations.empty()) return {};
   return std::unexpected(Error{.code = Code::kInvalidParams,
                                .message = fmt::format("the inputs of workflow {} are not right: {} {}", name,

@@ -52,8 +52,9 @@ class Runs final {
   void resume();                // goes on with what an earlier life left
   void stop();                  // kills what runs, and leaves it to be resumed by the next life
 
-  // Errors: kInvalidParams (unknown workflow, inputs that miss its schema), with the violations below `path`.
-  [[nodiscard]] Status check(const std::string& workflow, const Json& inputs, const std::string& path) const;
+  // Errors: kInvalidParams (unknown workflow, inputs that miss its schema). The paths are those that the violations have.
+  [[nodiscard]] Status check(const std::string& workflow, const Json& inputs, const std::string& workflow_path,
+                             const std::string& inputs_path) const;
   // What was checked. Returns the run's id; the task is linked to it and working.
   std::string start(StartRun request);
   // Ends it within about a second; the run's end is told like any other.
@@ -88,6 +89,7 @@ class Runs final {
   struct Known {
     std::shared_ptr<const workflow::Workflow> workflow;
     std::shared_ptr<const schema::Validator> inputs;  // null: anything goes
+    std::shared_ptr<const schema::Validator> args;    // of the op that it declares; null: anything goes
   };
   [[nodiscard]] const std::map<std::string, Known>& workflows() const { return workflows_; }
 

@@ -112,13 +112,13 @@ TEST_F(RunsTest, AFailedStepFailsTheTaskAndSaysWhy) {
 
 TEST_F(RunsTest, ChecksInputsBeforeAnythingStarts) {
   begin({.workflows = {"name: w\ninputs: {type: object, required: [a]}\nsteps: {s: {exec: [x]}}\n"}});
-  EXPECT_TRUE(runs().check("w", {{"a", 1}}, "p").has_value());
-  const auto missing = runs().check("w", Json::object(), "p");
+  EXPECT_TRUE(runs().check("w", {{"a", 1}}, "name", "args").has_value());
+  const auto missing = runs().check("w", Json::object(), "name", "args");
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().violations.front().field, "p.inputs.a");
-  const auto unknown = runs().check("v", Json::object(), "p");
+  EXPECT_EQ(missing.error().violations.front().field, "args.a");
+  const auto unknown = runs().check("v", Json::object(), "name", "args");
   ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().violations.front().field, "p.workflow");
+  EXPECT_EQ(unknown.error().violations.front().field, "name");
 }
 
 TEST_F(RunsTest, AStepIsDurableAsRunningBeforeItsProcessStarts) {

@@ -236,7 +236,7 @@ bool Turns::act(const LivePtr& live, Task* task, const llm::DirectMessage& messa
 }
 
 bool Turns::act(const LivePtr& live, Task* task, const llm::RunWorkflow& run) {
-  if (const Status right = runs_.check(run.name, run.inputs, "workflow"); !right) {
+  if (const Status right = runs_.check(run.name, run.inputs, "workflow", "workflow.inputs"); !right) {
     end(live, a2a::TaskState::kFailed, agent_message(*task, right.error().message));
     return false;
   }
