@@ -1,61 +1,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <type_traits>
 
-#include "cli/captured_console.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/op_fixture.h"
 #include "cli/render_access.h"
-#include "client/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
-using client::FakeExchange;
-using client::FakeServer;
 using Devices = DevicesOptions::Verb;
 using Sessions = SessionsOptions::Verb;
 
-Json parts(const Json& data) { return Json::array({{{"data", data}, {"mediaType", "application/json"}}}); }
-Json read_reply(const Json& document) { return {{"message", {{"role", "ROLE_AGENT"}, {"parts", parts(document)}}}}; }
-Json work_reply(const Json& result) {
-  return {{"task",
-           {{"id", "t1"},
-            {"status", {{"state", "TASK_STATE_COMPLETED"}}},
-            {"artifacts", Json::array({{{"artifactId", "t1.result"}, {"parts", parts(result)}}})}}}};
-}
-
-// What a command prints, what it exits with, and the command that the daemon was sent.
-struct Done {
-  int exit = -1;
-  std::string out;
-  std::string err;
-  Json command;
-};
-
-template <class Options>
-Done run(Options options, const Json& reply) {
-  Done done;
-  FakeServer server([&](FakeExchange& exchange) {
-    EXPECT_NE(exchange.head().find("A2A-Extensions: https://agentd.dev/a2a/ext/command\r\n"), std::string::npos);
-    const Json message = exchange.json()["params"]["message"];
-    EXPECT_EQ(message["extensions"], Json::parse(R"(["https://agentd.dev/a2a/ext/command"])"));
-    EXPECT_EQ(message["parts"].size(), 1U);
-    done.command = message["parts"][0]["data"]["agentd"];
-    reply.contains("error") ? exchange.answer(200, dump_json(reply)) : exchange.answer_result(reply);
-  });
-  CapturedConsole captured;
-  options.daemon.url = server.url();
-  if constexpr (std::is_same_v<Options, DevicesOptions>) {
-    done.exit = run_devices(options, captured.console());
-  } else {
-    done.exit = run_sessions(options, captured.console());
-  }
-  done.out = captured.out();
-  done.err = captured.err();
-  return done;
-}
+Done run(const DevicesOptions& options, const Json& reply) { return run_answered(options, reply, run_devices); }
+Done run(const SessionsOptions& options, const Json& reply) { return run_answered(options, reply, run_sessions); }
 
 Json pending() {
   return Json::parse(R"([

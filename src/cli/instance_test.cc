@@ -1,16 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "cli/captured_console.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/op_fixture.h"
 #include "cli/render_instance.h"
-#include "client/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
-using client::FakeExchange;
-using client::FakeServer;
 using Verb = AdminOptions::Verb;
 using View = ViewOptions::View;
 
@@ -117,38 +114,10 @@ TEST(Instance, NothingOfTheDocumentDrivesTheTerminal) {
   for (const char* bad : {"\x1b", "\xE2\x80\xAE", "J\n"}) EXPECT_EQ(text.find(bad), std::string::npos) << text;
 }
 
-// What a command prints, what it exits with, and the command that the daemon was sent.
-struct Done {
-  int exit = -1;
-  std::string out;
-  std::string err;
-  Json command;
-};
-
-template <class Options>
-Done run(Options options, const Json& data, int (*command)(const Options&, Console)) {
-  Done done;
-  FakeServer server([&](FakeExchange& exchange) {
-    done.command = exchange.json()["params"]["message"]["parts"][0]["data"]["agentd"];
-    const Json parts = Json::array({{{"data", data}}});
-    if (!done.command["op"].get<std::string>().starts_with("admin.")) {
-      return exchange.answer_result({{"message", {{"parts", parts}}}});
-    }
-    exchange.answer_result({{"task",
-                             {{"id", "t1"},
-                              {"status", {{"state", "TASK_STATE_COMPLETED"}}},
-                              {"artifacts", Json::array({{{"artifactId", "t1.result"}, {"parts", parts}}})}}}});
-  });
-  CapturedConsole captured;
-  options.daemon.url = server.url();
-  done.exit = command(options, captured.console());
-  done.out = captured.out();
-  done.err = captured.err();
-  return done;
-}
-
 TEST(Instance, ViewsAskForTheirDocumentAndPrintItAsJsonToo) {
-  const auto view = [](ViewOptions options, const Json& data) { return run(std::move(options), data, run_view); };
+  const auto view = [](ViewOptions options, const Json& data) {
+    return run_answered(std::move(options), read_reply(data), run_view);
+  };
   const Done status = view({.view = View::kStatus, .json = true}, document());
   EXPECT_EQ(status.command, Json::parse(R"({"op":"status"})"));
   EXPECT_EQ(status.out, dump_json(document()) + "\n");
@@ -163,7 +132,9 @@ TEST(Instance, ViewsAskForTheirDocumentAndPrintItAsJsonToo) {
 }
 
 TEST(Instance, AdminCommandsSendTheirOpAndSayWhatHoldsNow) {
-  const auto admin = [](AdminOptions options, const Json& data) { return run(std::move(options), data, run_admin); };
+  const auto admin = [](AdminOptions options, const Json& data) {
+    return run_answered(std::move(options), work_reply(data), run_admin);
+  };
   const Done pause = admin({.verb = Verb::kPause, .reason = "lunch"}, {{"ok", true}});
   EXPECT_EQ(pause.command, Json::parse(R"({"op":"admin.pause","reason":"lunch"})"));
   EXPECT_EQ(pause.out, "paused: nothing starts until 'agentd resume'\n");
@@ -182,7 +153,7 @@ TEST(Instance, AdminCommandsSendTheirOpAndSayWhatHoldsNow) {
 TEST(Instance, AValueIsReadAsJsonAndElseAsAText) {
   const auto set = [](const char* value, const Json& result) {
     const AdminOptions options{.verb = Verb::kSet, .path = "a.b", .value = value};
-    return run<AdminOptions>(options, {{"path", "a.b"}, {"value", result}}, run_admin);
+    return run_answered(options, work_reply({{"path", "a.b"}, {"value", result}}), run_admin);
   };
   const Done on = set("true", true);
   EXPECT_EQ(on.command, Json::parse(R"({"op":"admin.set","path":"a.b","value":true})"));
@@ -193,7 +164,7 @@ TEST(Instance, AValueIsReadAsJsonAndElseAsAText) {
 }
 
 TEST(Instance, WhoMayNotIsToldSoWithTheExitCodeOfARefusal) {
-  FakeServer server([](FakeExchange& exchange) {
+  client::FakeServer server([](client::FakeExchange& exchange) {
     exchange.answer(403,
                     R"({"jsonrpc":"2.0","id":1,"error":{"code":-31403,"message":"admin.drain is for operators","data":[
       {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED"}]}})");
