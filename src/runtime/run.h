@@ -35,6 +35,7 @@ struct Run {
   std::map<std::string, process::ChildId> children;  // step -> the process that does it
   std::set<std::string> settling;                    // steps that ended, until that is durable
   std::set<std::string> dirty;                       // steps to write
+  bool told = false;                                 // by this life
 };
 
 [[nodiscard]] feed::Run payload(const RunFacts& facts);

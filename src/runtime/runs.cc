@@ -180,10 +180,6 @@ void Runs::cancel(const std::string& id) {
   advance(id);
 }
 
-void Runs::pause(const std::string& id) { set_paused(id, true); }
-
-void Runs::unpause(const std::string& id) { set_paused(id, false); }
-
 void Runs::set_paused(const std::string& id, bool paused) {
   const auto at = live_.find(id);
   if (at == live_.end() || std::exchange(at->second.facts.paused, paused) == paused) return;
@@ -211,16 +207,19 @@ void Runs::advance(const std::string& id) {
   for (const std::string& step : run.plan->take_settled()) run.dirty.insert(step);
   if (run.facts.paused || instance_.paused()) ready.clear();
   for (const std::string& step : ready) run.plan->start(step, clock_.wall_ms());
-  run.facts.status = run.plan->status();
-  if (workflow::is_terminal(run.facts.status)) return finish(id);
-  if (run.facts.paused) run.facts.status = RunStatus::kPaused;
-  changed(run);
+  RunStatus status = run.plan->status();
+  const bool over = workflow::is_terminal(status);
+  if (run.facts.paused && !over) status = RunStatus::kPaused;
+  const bool same = std::exchange(run.facts.status, status) == status && run.plan->counts() == run.facts.steps;
+  if (over) return finish(id);
+  if (!same || !run.told) changed(run);
   for (const std::string& step : ready) start_step(run, step);
 }
 
 void Runs::start_step(Run& run, const std::string& step) {
   const StepSpec& spec = spec_of(run.plan->workflow(), step);
   run.dirty.insert(step);
+  dirty_.insert(run.facts.id);
   journal_.touched();
   feed_.push(feed::Visibility::operators(),
              feed::StepStart{.run = run.facts.id,
@@ -323,6 +322,7 @@ void Runs::changed(Run& run) {
     run.facts.steps = run.plan->counts();
     run.facts.output = run.plan->output();
   }
+  run.told = true;
   dirty_.insert(run.facts.id);
   journal_.touched();
   feed_.push(visibility(run.facts), runtime::payload(run.facts));

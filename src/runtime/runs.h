@@ -60,8 +60,8 @@ class Runs final {
   // Ends it within about a second; the run's end is told like any other.
   void cancel(const std::string& run);
   // Of a run at work: no step of it starts any more, until it is resumed; what has started goes on. Durable.
-  void pause(const std::string& run);
-  void unpause(const std::string& run);
+  void pause(const std::string& run) { set_paused(run, true); }
+  void unpause(const std::string& run) { set_paused(run, false); }
   // Goes on with what was held back while the instance was paused.
   void go_on();
 

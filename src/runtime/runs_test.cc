@@ -239,6 +239,49 @@ TEST_F(RunsTest, StepsThatCannotBeStartedDoNotKeepOthersFromTheirPlaces) {
   EXPECT_EQ(told("good"), (Told{"start", "done"}));
 }
 
+TEST_F(RunsTest, GoingOnTellsOfTheRunsAloneOfWhichThereIsMoreToTell) {
+  begin({.workflows = {"name: w\nsteps:\n" + waiting_step("a"), "name: v\nsteps:\n" + waiting_step("b")}});
+  const std::string at_work = start("w");
+  ASSERT_TRUE(run_until_written("a", "1\n"));
+  life_->instance.pause("lunch");
+  const std::string held = start("v");
+  const auto told = [&] {
+    std::vector<std::string> out;
+    for (const Json& run : pushed("run"))
+      out.push_back(run["id"].get<std::string>() + " " + run["status"].get<std::string>());
+    return out;
+  };
+  std::vector<std::string> expected = told();
+  const std::int64_t updated_ms = newest().updated_ms;
+  clock_.advance_ms(1000);
+  runs().go_on();
+  EXPECT_EQ(told(), expected) << "still paused";
+  life_->instance.unpause();
+  runs().go_on();
+  expected.push_back(held + " running");
+  EXPECT_EQ(told(), expected);
+  EXPECT_EQ(runs().find(kOperator, at_work, false)->facts.updated_ms, updated_ms) << "what is shown is what was told";
+  ASSERT_TRUE(run_until_written("b", "1\n"));
+  for (const char* status : {" paused", " running"}) {
+    status == std::string(" paused") ? runs().pause(at_work) : runs().unpause(at_work);
+    expected.push_back(at_work + status);
+    EXPECT_EQ(told(), expected);
+  }
+  runs().unpause(at_work);
+  EXPECT_EQ(told(), expected);
+  go();
+  ASSERT_TRUE(run_until_over());
+}
+
+TEST_F(RunsTest, AnAttemptThatChangesNoSummaryIsDurableBeforeItStartsToo) {
+  begin({.workflows = {"name: w\nsteps: {a: {exec: [\"false\"], retries: 1}}\n"}});
+  start("w");
+  ASSERT_TRUE(run_until_over());
+  std::vector<std::string> written;
+  for (const auto& row : store_.rows<store::StepRow>()) written.push_back(Json::parse(row.body)["status"]);
+  EXPECT_EQ(written, (std::vector<std::string>{"running", "pending", "running", "failed"}));
+}
+
 TEST_F(RunsTest, ARunThatWasCancelledBeforeACrashStaysCancelled) {
   const Setting setting{
       .workflows = {"name: w\nsteps:\n" + waiting_step("a") + "  b: {needs: [a], exec: [\"true\"]}\n"}};
