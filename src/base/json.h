@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -30,6 +31,12 @@ struct JsonLimits {
 // One line, no raw newline. Invalid UTF-8 that one of our own objects holds is replaced by U+FFFD, so
 // that output of a child process can never break a frame.
 [[nodiscard]] std::string dump_json(const Json& value);
+
+// A value that has been written already: valid JSON on one line, where building and dumping a Json would cost too much.
+struct JsonText {
+  explicit JsonText(std::string json) : text(std::move(json)) {}
+  std::string text;
+};
 
 // The text as a JSON string literal with its quotes, under the same rule.
 [[nodiscard]] std::string quote_json(std::string_view text);

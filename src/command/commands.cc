@@ -17,6 +17,7 @@ namespace agentd::command {
 namespace {
 
 constexpr char kDataKey[] = "agentd";
+constexpr std::size_t kEnvelopeBytes = 512;  // of the message around a document
 constexpr const char* kDefaultReason = "operator request";
 const feed::Viewer kEverything{.is_operator = true, .principal = "operator"};
 
@@ -80,14 +81,38 @@ std::unexpected<Error> no_such(std::string_view what) {
   return fail(Code::kTaskNotFound, fmt::format("there is no such {}, or it is not yours", what));
 }
 
+std::string context_of(const runtime::Sending& sending) {
+  return sending.message.value("contextId", "ctx-" + random_hex(16));
+}
+
 void reply_document(const runtime::Sending& sending, Result<Json> document, runtime::Delivery delivery) {
   if (!document) return delivery.reply(std::unexpected(std::move(document.error())));
   Json message = {{"messageId", random_uuid()},
-                  {"contextId", sending.message.value("contextId", "ctx-" + random_hex(16))},
+                  {"contextId", context_of(sending)},
                   {"role", "ROLE_AGENT"},
                   {"parts", Json::array({Json{{"data", *std::move(document)}, {"mediaType", "application/json"}}})},
                   {"extensions", Json::array({command_uri()})}};
-  runtime::deliver_message(std::move(message), delivery);
+  runtime::deliver_message(Json{{"message", std::move(message)}}, delivery);
+}
+
+// The same around a document that is text already, because it is large.
+void reply_text(const runtime::Sending& sending, const std::string& document, runtime::Delivery delivery) {
+  std::string text;
+  text.reserve(document.size() + kEnvelopeBytes);
+  feed::ObjectWriter answer(text);
+  answer.key("message");
+  feed::ObjectWriter message(text);
+  message.text("messageId", random_uuid()).text("contextId", context_of(sending)).text("role", "ROLE_AGENT");
+  message.key("parts");
+  text += '[';
+  feed::ObjectWriter part(text);
+  part.raw("data", document).text("mediaType", "application/json");
+  part.close();
+  text += ']';
+  message.texts("extensions", {command_uri()});
+  message.close();
+  answer.close();
+  runtime::deliver_message(JsonText(std::move(text)), delivery);
 }
 
 // Ends a run that the caller may see.
@@ -235,14 +260,17 @@ std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, c
   const Json& args = command.args;
   switch (command.row->op) {
     case Op::kStatus:
-      return status_document({.feed = parts_.feed,
-                              .instance = parts_.instance,
-                              .runs = parts_.runs,
-                              .children = parts_.children,
-                              .conversations = parts_.conversations,
-                              .turns = parts_.turns,
-                              .with_seq = parts_.with_seq},
-                             call.caller);
+      reply_text(sending,
+                 status_document({.feed = parts_.feed,
+                                  .instance = parts_.instance,
+                                  .runs = parts_.runs,
+                                  .children = parts_.children,
+                                  .conversations = parts_.conversations,
+                                  .turns = parts_.turns,
+                                  .with_seq = parts_.with_seq},
+                                 call.caller),
+                 std::move(delivery));
+      return std::nullopt;
     case Op::kConfig: return Json{{"config", config::effective(parts_.settings.now())}};
     case Op::kWorkflowStatus: return workflow_status(parts_.runs, viewer, args);
     case Op::kRunGet: return run_document(parts_.runs, viewer, args);

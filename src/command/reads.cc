@@ -90,7 +90,9 @@ Result<Json> workflow_status(const runtime::Runs& runs, const feed::Viewer& view
 Result<Json> run_document(const runtime::Runs& runs, const feed::Viewer& viewer, const Json& args) {
   const auto run = runs.find(viewer, args["run"], true);
   if (!run) return std::unexpected(run.error());
-  Json out = feed::to_json(runtime::payload(run->facts));
+  std::string summary;
+  feed::append_data(summary, runtime::payload(run->facts));
+  Json out = Json::parse(summary);
   out["output"] = cut_output(run->facts.output);
   out["steps"] = Json::object();
   for (const auto& [id, state] : run->steps) out["steps"][id] = step_document(state);

@@ -53,14 +53,14 @@ void status(benchmark::State& state) {
   if (!life.runs.load() || !life.conversations.load()) std::abort();
   const access::Caller caller{.viewer = {.is_operator = true, .principal = "operator"}};
   for (auto _ : state) {
-    const Json document = status_document({.feed = life.feed,
-                                           .instance = life.instance,
-                                           .runs = life.runs,
-                                           .children = life.children,
-                                           .conversations = life.conversations,
-                                           .turns = life.turns},
-                                          caller);
-    if (document["runs"].size() != kEach || document["conversations"].size() != kEach) std::abort();
+    const std::string document = status_document({.feed = life.feed,
+                                                  .instance = life.instance,
+                                                  .runs = life.runs,
+                                                  .children = life.children,
+                                                  .conversations = life.conversations,
+                                                  .turns = life.turns},
+                                                 caller);
+    if (document.size() < kEach * 2 * 100) std::abort();
     benchmark::DoNotOptimize(document);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "feed/json_writer.h"
 #include "feed/payload_json.h"
 
 namespace agentd::command {
@@ -10,68 +11,108 @@ namespace {
 
 constexpr std::size_t kNewest = 500;
 
-Json workflows_json(const runtime::Runs& runs, const access::Caller& caller) {
-  Json out = Json::array();
+// An array that is appended to a text, item by item.
+class Items {
+ public:
+  Items(feed::ObjectWriter& object, std::string_view name, std::string& out) : out_(out) {
+    object.key(name);
+    out_ += '[';
+  }
+  void next() {
+    if (!std::exchange(first_, false)) out_ += ',';
+  }
+  template <class Payload>
+  void add(const Payload& payload) {
+    next();
+    feed::append_data(out_, payload);
+  }
+  void close() { out_ += ']'; }
+
+ private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+void add_workflows(feed::ObjectWriter& status, std::string& out, const runtime::Runs& runs,
+                   const access::Caller& caller) {
+  Items rows(status, "workflows", out);
   for (const auto& [name, known] : runs.workflows()) {
     if (!access::may_run_workflow(caller, name)) continue;
-    Json row = {{"name", name}};
+    rows.next();
+    feed::ObjectWriter row(out);
+    row.text("name", name);
     if (caller.viewer.is_operator) {
-      row["hash"] = known.workflow->hash;
-      row["armed"] = true;
-      row["starts"] = known.workflow->command ? Json::array({"a2a"}) : Json::array();
+      row.text("hash", known.workflow->hash).flag("armed", true);
+      row.json("starts", known.workflow->command ? Json::array({"a2a"}) : Json::array());
     }
-    out.push_back(std::move(row));
+    row.close();
   }
-  return out;
+  rows.close();
 }
 
-void add_conversations(Json& out, const runtime::Conversations& conversations, const feed::Viewer& viewer) {
+void add_runs(feed::ObjectWriter& status, std::string& out, const runtime::Runs& runs, const feed::Viewer& viewer) {
+  Items rows(status, "runs", out);
+  runs.newest(viewer, kNewest, [&rows](const runtime::RunFacts& facts) { rows.add(runtime::payload(facts)); });
+  rows.close();
+  status.count("runs_total", runs.count(viewer));
+}
+
+void add_conversations(feed::ObjectWriter& status, std::string& out, const runtime::Conversations& conversations,
+                       const feed::Viewer& viewer) {
   std::vector<const runtime::Conversation*> visible;
   for (const auto& [id, conversation] : conversations.all()) {
     if (feed::may_see(viewer, feed::Visibility::owner(conversation.principal))) visible.push_back(&conversation);
   }
-  std::ranges::sort(visible, std::ranges::greater{}, &runtime::Conversation::updated_ms);
-  out["conversations_total"] = visible.size();
-  if (visible.size() > kNewest) visible.resize(kNewest);
-  out["conversations"] = Json::array();
-  for (const auto* conversation : visible) {
-    out["conversations"].push_back(feed::to_json(runtime::Conversations::payload(*conversation)));
+  status.count("conversations_total", visible.size());
+  const auto end = visible.begin() + static_cast<std::ptrdiff_t>(std::min(kNewest, visible.size()));
+  std::ranges::partial_sort(visible, end, std::ranges::greater{}, &runtime::Conversation::updated_ms);
+  visible.erase(end, visible.end());
+  Items rows(status, "conversations", out);
+  for (const auto* conversation : visible) rows.add(runtime::Conversations::payload(*conversation));
+  rows.close();
+}
+
+void add_activities(feed::ObjectWriter& status, std::string& out, const runtime::Turns& turns,
+                    const feed::Viewer& viewer) {
+  Items rows(status, "activity", out);
+  for (const auto& [owner, activity] : turns.activities()) {
+    if (feed::may_see(viewer, feed::Visibility::owner(owner))) rows.add(activity);
   }
+  rows.close();
+}
+
+// What is the operator's alone.
+void add_inside(feed::ObjectWriter& status, std::string& out, const StatusSources& sources, const feed::Status& slim) {
+  status.key("store");
+  feed::ObjectWriter store(out);
+  store.text("kind", slim.store_kind).flag("degraded", slim.store_degraded).count("generation", 1);
+  store.close();
+  Items(status, "subagents", out).close();
+  Items children(status, "children", out);
+  for (const feed::Child& child : sources.children.all()) children.add(child);
+  children.close();
+  status.count("timers", 0).count("inbox_pending", slim.inbox_pending).json("budget", slim.budget).count("tools", 0);
+  status.json("counters", slim.counters).count("conversation_bindings", sources.conversations.all().size());
 }
 
 }  // namespace
 
-Json status_document(const StatusSources& sources, const access::Caller& caller) {
+std::string status_document(const StatusSources& sources, const access::Caller& caller) {
   const feed::Viewer& viewer = caller.viewer;
   const feed::Status slim = sources.instance.payload();
-  Json out = {{"instance", slim.instance}, {"uptime_ms", sources.instance.uptime_ms()},
-              {"draining", slim.draining}, {"paused", sources.instance.paused()},
-              {"model", slim.model},       {"version", slim.version},
-              {"skills", Json::array()},   {"skill_prefix", slim.skill_prefix},
-              {"values", slim.values},     {"workflows", workflows_json(sources.runs, caller)}};
-  Json& runs = out["runs"] = Json::array();
-  sources.runs.newest(viewer, kNewest, [&runs](const runtime::RunFacts& facts) {
-    runs.push_back(feed::to_json(runtime::payload(facts)));
-  });
-  out["runs_total"] = sources.runs.count(viewer);
-  add_conversations(out, sources.conversations, viewer);
-  out["activity"] = Json::array();
-  for (const auto& [owner, activity] : sources.turns.activities()) {
-    if (feed::may_see(viewer, feed::Visibility::owner(owner))) out["activity"].push_back(feed::to_json(activity));
-  }
-  if (viewer.is_operator) {
-    out["store"] = {{"kind", slim.store_kind}, {"degraded", slim.store_degraded}, {"generation", 1}};
-    out["subagents"] = Json::array();
-    out["children"] = Json::array();
-    for (const feed::Child& child : sources.children.all()) out["children"].push_back(feed::to_json(child));
-    out["timers"] = 0;
-    out["inbox_pending"] = slim.inbox_pending;
-    out["budget"] = slim.budget;
-    out["tools"] = 0;
-    out["counters"] = slim.counters;
-    out["conversation_bindings"] = sources.conversations.all().size();
-  }
-  if (sources.with_seq) out["seq"] = sources.feed.window().newest;
+  std::string out;
+  feed::ObjectWriter status(out);
+  status.text("instance", slim.instance).count("uptime_ms", static_cast<feed::Count>(sources.instance.uptime_ms()));
+  status.flag("draining", slim.draining).flag("paused", sources.instance.paused());
+  status.text("model", slim.model).text("version", slim.version).json("skills", Json::array());
+  status.text("skill_prefix", slim.skill_prefix).json("values", slim.values);
+  add_workflows(status, out, sources.runs, caller);
+  add_runs(status, out, sources.runs, viewer);
+  add_conversations(status, out, sources.conversations, viewer);
+  add_activities(status, out, sources.turns, viewer);
+  if (viewer.is_operator) add_inside(status, out, sources, slim);
+  if (sources.with_seq) status.count("seq", sources.feed.window().newest);
+  status.close();
   return out;
 }
 

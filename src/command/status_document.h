@@ -1,8 +1,10 @@
-// The document of the `status` op (command.md section 4), in exactly the feed's shapes. Core-confined; one pass.
+// The document of the `status` op (command.md section 4), in exactly the feed's shapes: as text, put together by the functions
+// that write events. Core-confined; one pass.
 #pragma once
 
+#include <string>
+
 #include "access/caller.h"
-#include "base/json.h"
 #include "feed/feed.h"
 #include "runtime/conversations.h"
 #include "runtime/instance.h"
@@ -21,6 +23,7 @@ struct StatusSources {
   bool with_seq = true;  // the events extension is on
 };
 
-[[nodiscard]] Json status_document(const StatusSources& sources, const access::Caller& caller);
+// As JSON.
+[[nodiscard]] std::string status_document(const StatusSources& sources, const access::Caller& caller);
 
 }  // namespace agentd::command

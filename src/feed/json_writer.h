@@ -4,8 +4,6 @@
 //   run.text("id", payload.id).count("tokens", payload.tokens);
 //   run.close();
 //
-// ValueWriter: the same members, as a Json that is built: one function can write either.
-//
 // Not copied; lives on the stack of the one thread that writes. Cost: for plain
 // ASCII one append per member, an order of magnitude below building and dumping a Json.
 #pragma once
@@ -49,30 +47,6 @@ class ObjectWriter {
  private:
   std::string& out_;
   bool first_ = true;
-};
-
-class ValueWriter {
- public:
-  ValueWriter& text(std::string_view name, std::string_view value) { return json(name, std::string(value)); }
-  ValueWriter& count(std::string_view name, std::uint64_t value) { return json(name, value); }
-  ValueWriter& flag(std::string_view name, bool value) { return json(name, value); }
-  ValueWriter& json(std::string_view name, Json value) {
-    out_.emplace(name, std::move(value));
-    return *this;
-  }
-  template <class T>
-  ValueWriter& nullable(std::string_view name, const std::optional<T>& value) {
-    return json(name, value ? Json(*value) : Json());
-  }
-  ValueWriter& counts(std::string_view name, const std::map<std::string, std::uint64_t>& values) {
-    return json(name, values);
-  }
-  ValueWriter& texts(std::string_view name, const std::vector<std::string>& values) { return json(name, values); }
-
-  [[nodiscard]] Json take() { return std::move(out_); }
-
- private:
-  Json out_ = Json::object();
 };
 
 }  // namespace agentd::feed

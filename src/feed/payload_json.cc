@@ -26,73 +26,50 @@ std::string first_characters(std::string_view bytes, std::size_t limit) {
   return text;
 }
 
-// ---- What documents hold too: for either writer.
+}  // namespace
 
-template <class Writer>
-void write(Writer& data, const Run& payload) {
+void append_data(std::string& out, const Run& payload) {
+  ObjectWriter data(out);
   data.text("id", payload.id).text("workflow", payload.workflow).text("status", payload.status);
   data.text("start", payload.start).counts("steps", payload.steps);
   data.count("tokens", payload.tokens).count("created", payload.created).count("updated", payload.updated);
   data.nullable("finished", payload.finished).json("output", payload.output);
   data.nullable("error", payload.error).nullable("task", payload.task).nullable("principal", payload.principal);
+  data.close();
 }
 
-template <class Writer>
-void write(Writer& data, const Conversation& payload) {
+void append_data(std::string& out, const Conversation& payload) {
+  ObjectWriter data(out);
   data.text("id", payload.id).text("contextId", payload.context_id).text("kind", payload.kind);
   data.count("version", payload.version).count("messages", payload.messages);
   data.count("est_tokens", payload.est_tokens).count("turns", payload.turns);
   data.nullable("principal", payload.principal).texts("skills", payload.skills);
   data.nullable("plan", payload.plan).count("updated", payload.updated);
+  data.close();
 }
 
-template <class Writer>
-void write(Writer& data, const Subagent& payload) {
+void append_data(std::string& out, const Subagent& payload) {
+  ObjectWriter data(out);
   data.text("handle", payload.handle).text("mode", payload.mode).text("status", payload.status);
   data.count("tokens", payload.tokens).nullable("error", payload.error).count("updated", payload.updated);
+  data.close();
 }
 
-template <class Writer>
-void write(Writer& data, const Child& payload) {
+void append_data(std::string& out, const Child& payload) {
+  ObjectWriter data(out);
   data.count("node", payload.node).count("pid", payload.pid).text("kind", payload.kind);
   data.count("age_ms", payload.age_ms).count("tokens", payload.tokens).flag("cancelled", payload.cancelled);
+  data.close();
 }
 
-template <class Writer>
-void write(Writer& data, const Activity& payload) {
+void append_data(std::string& out, const Activity& payload) {
+  ObjectWriter data(out);
   data.text("id", payload.id).nullable("task", payload.task).nullable("ctx", payload.ctx);
   data.text("phase", payload.phase).nullable("tool", payload.tool).count("round", payload.round);
   data.count("tokens_in", payload.tokens_in).count("tokens_out", payload.tokens_out);
   data.count("started_ms", payload.started_ms).count("updated_ms", payload.updated_ms);
-}
-
-template <class P>
-void append_written(std::string& out, const P& payload) {
-  ObjectWriter data(out);
-  write(data, payload);
   data.close();
 }
-
-template <class P>
-Json written(const P& payload) {
-  ValueWriter data;
-  write(data, payload);
-  return data.take();
-}
-
-}  // namespace
-
-void append_data(std::string& out, const Run& payload) { append_written(out, payload); }
-void append_data(std::string& out, const Conversation& payload) { append_written(out, payload); }
-void append_data(std::string& out, const Subagent& payload) { append_written(out, payload); }
-void append_data(std::string& out, const Child& payload) { append_written(out, payload); }
-void append_data(std::string& out, const Activity& payload) { append_written(out, payload); }
-
-Json to_json(const Run& payload) { return written(payload); }
-Json to_json(const Conversation& payload) { return written(payload); }
-Json to_json(const Subagent& payload) { return written(payload); }
-Json to_json(const Child& payload) { return written(payload); }
-Json to_json(const Activity& payload) { return written(payload); }
 
 void append_data(std::string& out, const TaskRemoved& payload) { append_removed(out, payload.id); }
 void append_data(std::string& out, const RunRemoved& payload) { append_removed(out, payload.id); }

@@ -38,11 +38,4 @@ void append_data(std::string& out, const Config& payload);
 void append_data(std::string& out, const Audit& payload);
 void append_data(std::string& out, const Auth& payload);
 
-// The same as values, for documents that hold what events hold (the `status` read): from the same functions.
-[[nodiscard]] Json to_json(const Run& payload);
-[[nodiscard]] Json to_json(const Conversation& payload);
-[[nodiscard]] Json to_json(const Subagent& payload);
-[[nodiscard]] Json to_json(const Child& payload);
-[[nodiscard]] Json to_json(const Activity& payload);
-
 }  // namespace agentd::feed

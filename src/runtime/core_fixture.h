@@ -29,9 +29,15 @@ inline const feed::Viewer kBob{.is_operator = false, .principal = "user:bob"};
 using Answer = std::shared_ptr<std::optional<Result<Json>>>;
 
 inline Reply into(Answer answer) {
-  return [answer = std::move(answer)](Result<Json> result) {
+  return [answer = std::move(answer)](Result<ReplyValue> result) {
     EXPECT_FALSE(answer->has_value()) << "answered twice";
-    *answer = std::move(result);
+    if (!result) {
+      *answer = std::unexpected(std::move(result.error()));
+    } else if (const auto* text = std::get_if<JsonText>(&*result)) {
+      *answer = Json::parse(text->text);
+    } else {
+      *answer = std::get<Json>(*std::move(result));
+    }
   };
 }
 

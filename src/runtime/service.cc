@@ -56,13 +56,13 @@ Result<std::string> read_id(const Json& params) {
 
 }  // namespace
 
-void deliver_message(Json message, Delivery& delivery) {
-  Json answer = {{"message", std::move(message)}};
+void deliver_message(ReplyValue answer, Delivery& delivery) {
   if (!delivery.stream) return delivery.reply(std::move(answer));
   // A stream that is no task's holds exactly this.
   auto event = std::make_shared<TaskEvent>();
   event->number = 1;
-  event->text = dump_json(answer);
+  auto* text = std::get_if<JsonText>(&answer);
+  event->text = text != nullptr ? std::move(text->text) : dump_json(std::get<Json>(answer));
   event->last = true;
   delivery.stream->on_event(std::move(event));
 }
@@ -120,7 +120,7 @@ void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) 
     return turns_.speak(std::move(turn), [this, delivery = std::move(delivery)](Json answer) mutable {
       journal_.when_durable([answer = std::move(answer), delivery = std::move(delivery)](const Status& status) mutable {
         if (!status) return delivery.reply(std::unexpected(status.error()));
-        deliver_message(std::move(answer), delivery);
+        deliver_message(Json{{"message", std::move(answer)}}, delivery);
       });
     });
   }

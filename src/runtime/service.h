@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "a2a/extensions.h"
 #include "access/caller.h"
@@ -32,7 +33,8 @@ struct Call {
   std::string idempotency_key;  // "" = none
 };
 
-using Reply = std::move_only_function<void(Result<Json>)>;
+using ReplyValue = std::variant<Json, JsonText>;
+using Reply = std::move_only_function<void(Result<ReplyValue>)>;
 
 // How the caller of a sending method hears of it: by one reply, or by a stream. A refusal always comes by `reply`.
 struct Delivery {
@@ -40,8 +42,8 @@ struct Delivery {
   std::shared_ptr<TaskListener> stream;  // null: unary
 };
 
-// Answers with a Message instead of a task.
-void deliver_message(Json message, Delivery& delivery);
+// Answers with a Message instead of a task: `answer` is the SendMessageResponse, {message}.
+void deliver_message(ReplyValue answer, Delivery& delivery);
 
 // A SendMessage request that has been read, whatever it will turn into.
 struct Sending {

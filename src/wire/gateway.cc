@@ -298,17 +298,18 @@ void Gateway::rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller
   row->run(*this, std::move(rpc));
 }
 
-void Gateway::answer(const Rpc& rpc, const Result<Json>& result) {
+void Gateway::answer(const Rpc& rpc, const Result<runtime::ReplyValue>& result) {
   // What a caller asked for is not told to whoever it is who holds the credential after it was revoked.
+  const auto text = [&rpc](const auto& value) { return result_text(rpc.id, value); };
   http::Response response = rpc.call.caller.is_revoked() ? error_response(rpc.id, no_longer(rpc.call.caller).error())
-                            : result                     ? result_response(rpc.id, *result)
+                            : result                     ? result_response(std::visit(text, *result))
                                                          : error_response(rpc.id, result.error());
   if (!rpc.echo.empty()) response.headers.emplace_back("A2A-Extensions", rpc.echo);
   rpc.exchange->respond(std::move(response));
 }
 
 runtime::Reply Gateway::reply_to(Ticket ticket) {
-  return [this, ticket](Result<Json> result) {
+  return [this, ticket](Result<runtime::ReplyValue> result) {
     edge_.post([this, ticket, mailbox = mailbox_, result = std::move(result)] {
       if (!mailbox->open) return;
       if (auto node = parked_.extract(ticket)) answer(node.mapped(), result);

@@ -99,7 +99,7 @@ class Gateway final : public http::Handler {
   // without end would fill it.
   void audit_refusal(const http::Request& request, const Error& told) const;
   void rpc(std::shared_ptr<http::Exchange> exchange, const access::Caller& caller);
-  void answer(const Rpc& rpc, const Result<Json>& result);
+  void answer(const Rpc& rpc, const Result<runtime::ReplyValue>& result);
   [[nodiscard]] Ticket park(Rpc rpc);  // until it is answered or its peer has gone
   // Runs `work` on the core thread; what it replies comes back to this edge and is written.
   void on_core(Rpc rpc, std::move_only_function<void(const runtime::Call&, const Json&, runtime::Reply)> work);

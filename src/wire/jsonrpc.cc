@@ -61,8 +61,10 @@ std::expected<Envelope, Refusal> read_envelope(std::string_view body) {
   return Envelope{.id = id, .method = method, .params = std::move(params), .unkept = std::move(unkept)};
 }
 
-std::string result_text(const Json& id, const Json& result) {
-  return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{}}})", dump_json(id), dump_json(result));
+std::string result_text(const Json& id, const Json& result) { return result_text(id, JsonText(dump_json(result))); }
+
+std::string result_text(const Json& id, const JsonText& result) {
+  return fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":{}}})", dump_json(id), result.text);
 }
 
 Json error_json(const Error& error) {
@@ -86,8 +88,8 @@ Json error_json(const Error& error) {
   return out;
 }
 
-http::Response result_response(const Json& id, const Json& result) {
-  return {.status = 200, .headers = {{"Content-Type", kJson}}, .body = result_text(id, result)};
+http::Response result_response(std::string result_text) {
+  return {.status = 200, .headers = {{"Content-Type", kJson}}, .body = std::move(result_text)};
 }
 
 http::Response error_response(const Json& id, const Error& error) {

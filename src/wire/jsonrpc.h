@@ -30,9 +30,10 @@ struct Refusal {
 [[nodiscard]] std::expected<Envelope, Refusal> read_envelope(std::string_view body);
 
 [[nodiscard]] std::string result_text(const Json& id, const Json& result);
+[[nodiscard]] std::string result_text(const Json& id, const JsonText& result);
 // error{code, message, data: [BadRequest, ErrorInfo]}
 [[nodiscard]] Json error_json(const Error& error);
-[[nodiscard]] http::Response result_response(const Json& id, const Json& result);
+[[nodiscard]] http::Response result_response(std::string result_text);
 // With the status and the headers that the refusal asks for (WWW-Authenticate, Retry-After).
 [[nodiscard]] http::Response error_response(const Json& id, const Error& error);
 
