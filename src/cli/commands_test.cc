@@ -8,13 +8,13 @@
 #include "cli/captured_console.h"
 #include "cli/exit.h"
 #include "cli/interrupts.h"
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
-using client::FakeExchange;
-using client::FakeServer;
+using http::FakeExchange;
+using http::FakeServer;
 
 Json task(const char* id, const char* state) {
   return {{"id", id}, {"contextId", "root"}, {"status", {{"state", state}, {"timestamp", "2026-01-01T00:00:00.000Z"}}}};

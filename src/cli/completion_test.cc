@@ -3,13 +3,13 @@
 #include "cli/captured_console.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
-using client::FakeExchange;
-using client::FakeServer;
+using http::FakeExchange;
+using http::FakeServer;
 
 std::string offered(const CompleteOptions& options) {
   CapturedConsole captured;

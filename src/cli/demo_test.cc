@@ -14,15 +14,15 @@
 #include "cli/captured_console.h"
 #include "cli/daemon_child.h"
 #include "cli/exit.h"
-#include "client/fake_server.h"
 #include "client/stop.h"
+#include "http/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using client::FakeExchange;
-using client::FakeServer;
+using http::FakeExchange;
+using http::FakeServer;
 
 Json task(const char* state) { return {{"id", "t1"}, {"contextId", "root"}, {"status", {{"state", state}}}}; }
 Json event(std::uint64_t seq, const char* kind, const Json& data) {

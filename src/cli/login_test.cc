@@ -10,14 +10,14 @@
 #include "cli/captured_console.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using client::FakeExchange;
-using client::FakeServer;
+using http::FakeExchange;
+using http::FakeServer;
 
 constexpr const char* kToken = "agentd_at_5ec3e7";
 constexpr const char* kDeviceCode = "d3v1ce";

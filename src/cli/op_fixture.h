@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "cli/captured_console.h"
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::cli {
 
@@ -38,7 +38,7 @@ struct Done {
 template <class Options>
 [[nodiscard]] Done run_answered(Options options, const Json& reply, int (*command)(const Options&, Console)) {
   Done done;
-  client::FakeServer server([&](client::FakeExchange& exchange) {
+  http::FakeServer server([&](http::FakeExchange& exchange) {
     EXPECT_NE(exchange.head().find("A2A-Extensions: https://agentd.dev/a2a/ext/command\r\n"), std::string::npos);
     const Json message = exchange.json()["params"]["message"];
     EXPECT_EQ(message["extensions"], Json::parse(R"(["https://agentd.dev/a2a/ext/command"])"));

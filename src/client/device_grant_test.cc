@@ -6,10 +6,13 @@
 #include <mutex>
 #include <vector>
 
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::client {
 namespace {
+
+using http::FakeExchange;
+using http::FakeServer;
 
 constexpr const char* kPending = R"({"error":"authorization_pending"})";
 constexpr const char* kSlowDown = R"({"error":"slow_down"})";

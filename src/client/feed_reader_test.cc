@@ -5,10 +5,13 @@
 
 #include <mutex>
 
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::client {
 namespace {
+
+using http::FakeExchange;
+using http::FakeServer;
 
 Json hello(std::uint64_t seq, bool resync = false) {
   return {{"hello", {{"seq", seq}, {"resume", 0}, {"resync", resync}, {"introspection", false}, {"version", "1"}}}};

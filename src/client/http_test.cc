@@ -4,10 +4,13 @@
 
 #include <future>
 
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 namespace agentd::client {
 namespace {
+
+using http::FakeExchange;
+using http::FakeServer;
 
 struct Streamed {
   Result<StreamEnd> end;

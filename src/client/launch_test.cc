@@ -10,11 +10,14 @@
 
 #include "base/folders.h"
 #include "base/temporary_folder.h"
-#include "client/fake_server.h"
 #include "client/url.h"
+#include "http/fake_server.h"
 
 namespace agentd::client {
 namespace {
+
+using http::FakeExchange;
+using http::FakeServer;
 
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "client/fake_server.h"
 #include "client/rpc_error.h"
+#include "http/fake_server.h"
 
 namespace agentd::client {
 namespace {
+
+using http::FakeExchange;
+using http::FakeServer;
 
 TEST(Rpc, NamesVersionExtensionsAndToken) {
   FakeServer server([](FakeExchange& exchange) {

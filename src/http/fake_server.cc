@@ -1,4 +1,4 @@
-#include "client/fake_server.h"
+#include "http/fake_server.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 
-namespace agentd::client {
+namespace agentd::http {
 namespace {
 
 constexpr int kDeadlineMs = 10'000;
@@ -136,4 +136,4 @@ void FakeServer::accept_loop() {
   }
 }
 
-}  // namespace agentd::client
+}  // namespace agentd::http

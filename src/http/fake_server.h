@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 
-namespace agentd::client {
+namespace agentd::http {
 
 class FakeExchange final {
  public:
@@ -64,4 +64,4 @@ class FakeServer final {
   std::thread acceptor_;
 };
 
-}  // namespace agentd::client
+}  // namespace agentd::http
