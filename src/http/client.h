@@ -3,9 +3,11 @@
 //   start(request, receiver) --> head once --> body piece by piece --> done once
 //
 // The gate is here and nowhere else: the address is checked when a connection to it is made, after the name was resolved, so a name
-// that resolves to something else the second time gains nothing. No redirect is followed. Certificates are always verified.
-// Confined to its loop's thread, and never blocks it (names are resolved on a thread of libcurl's). Every wait has a deadline.
-// Connections are kept and used again; HTTP/1.1.
+// that resolves to something else the second time gains nothing (http/address.h). No redirect is followed, no proxy is taken from the
+// environment. Certificates are always verified. Confined to its loop's thread, and never blocks it (names are resolved on a thread of
+// libcurl's). Every wait has a deadline.
+// Connections are kept and used again, but none of kAnywhere by a request of kPublic; HTTP/1.1. Of a kept connection that dies, a request
+// is sent again on a new one only if none of its body was sent: what a POST does is not done twice.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,8 @@ enum class Reach : std::uint8_t {
 };
 
 struct OutboundDeadlines {
-  std::int64_t connect_ms = 10'000;     // name, TCP and TLS
-  std::int64_t first_byte_ms = 60'000;  // from the start to the head of the answer
+  std::int64_t connect_ms = 10'000;     // name, TCP and TLS; at least 1
+  std::int64_t first_byte_ms = 60'000;  // from the start to the head of the answer; 0 = none
   std::int64_t silence_ms = 60'000;     // between two pieces of the body; 0 = none
   std::int64_t total_ms = 600'000;      // from the start to the last byte; 0 = none
 };
@@ -39,8 +41,8 @@ struct OutboundRequest {
   Headers headers = {};
   std::string body = {};
   Reach reach = Reach::kPublic;
-  std::string ca = {};                    // file of the CAs that https is verified against; "" = those of the system
-  std::string proxy = {};                 // URL of a proxy, which then is what `reach` is about; "" = none
+  std::string ca = {};     // file of the CAs that https is verified against; "" = those of the system
+  std::string proxy = {};  // http:// or https:// URL of a proxy, which then is what `reach` is about; "" = none
   std::uint64_t most_bytes = 64U << 20U;  // of the answer's body
   OutboundDeadlines deadlines = {};
 };
@@ -52,43 +54,47 @@ struct ResponseHead {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
-// Called on the loop, never within start().
+// Called on the loop, never within start(). `head` and `body` may be empty.
 struct Receiver {
   std::function<void(const ResponseHead&)> head;  // not of 1xx
   std::function<void(std::string_view)> body;
   // The whole answer was read, whatever its status; or kPermissionDenied (the gate), kTimeout, kUnavailable (nobody there, no trust in
-  // it, cut before the end, longer than `most_bytes`). The message names the host, never the path, the query or a header.
+  // it, cut before the end, longer than `most_bytes`), kInvalidParams (no such URL, or a method or header that HTTP has not). The
+  // message names host and port, never the path, the query or a header.
   std::move_only_function<void(Status)> done;
 };
 
+class EasyTransfer;
+class MultiHandle;
+
 // One request under way. Destroying it ends it: nothing is called any more, from within a callback too.
-class Exchange final {
+class Transfer final {
  public:
-  Exchange() = default;
-  ~Exchange();
-  Exchange(Exchange&&) noexcept;
-  Exchange& operator=(Exchange&&) noexcept;
+  Transfer() = default;
+  ~Transfer();
+  Transfer(Transfer&&) noexcept;
+  Transfer& operator=(Transfer&&) noexcept;
 
  private:
   friend class Client;
-  struct Impl;
-  explicit Exchange(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;
+  explicit Transfer(std::shared_ptr<EasyTransfer> transfer);
+  std::shared_ptr<EasyTransfer> transfer_;
 };
 
 class Client final {
  public:
   explicit Client(net::Loop& loop);
-  ~Client();  // after all exchanges are gone
+  ~Client();  // after all transfers are gone; in a callback of one, too
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  [[nodiscard]] Exchange start(OutboundRequest request, Receiver receiver);
+  [[nodiscard]] Transfer start(OutboundRequest request, Receiver receiver);
 
  private:
-  friend class Exchange;
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  net::Loop& loop_;
+  // A kept connection belongs to one of them: a private address that was let by for kAnywhere is not there for kPublic.
+  std::shared_ptr<MultiHandle> anywhere_;
+  std::shared_ptr<MultiHandle> public_;
 };
 
 }  // namespace agentd::http

@@ -1,0 +1,39 @@
+// What http::Client makes of a request before libcurl sees it, and of libcurl's errors after.
+//
+// Nothing here names a path, a query, a header or who is named in a URL: secrets stand there.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "http/client.h"
+
+namespace agentd::http {
+
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+struct Destination {
+  std::unique_ptr<CURLU, FreeUrl> url;
+  std::string place;  // "host:port"
+};
+
+// Errors: kInvalidParams.
+[[nodiscard]] Result<Destination> destination_of(const std::string& url);
+[[nodiscard]] Status check_request(const OutboundRequest& request);
+
+// What became of a transfer that did not end well.
+struct Failure {
+  CURL* easy = nullptr;
+  CURLcode code = CURLE_OK;
+  std::string_view detail;  // libcurl's own words
+  bool head_given = false;
+};
+// `place` is that of the request's URL.
+[[nodiscard]] Error error_of(const Failure& failure, const OutboundRequest& request, const std::string& place);
+
+}  // namespace agentd::http
