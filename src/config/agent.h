@@ -40,11 +40,22 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
+// "openai:gpt-5", and "scripted" alone, which has no name.
+[[nodiscard]] std::string name_of(const Model& model);
+
 // A tool that changes something outside is asked about, or is not (`agent.approval`).
 enum class Approval : std::uint8_t {
   kAsk,     // a person is asked before each
   kAuto,    // those that say they only read go ahead, the others are asked about
   kAccept,  // all go ahead
+};
+
+// What becomes of a question to a person when there is nobody who could answer it.
+enum class Nobody : std::uint8_t {
+  kFail,  // what asks fails
+  kWait,  // until somebody comes, or the question's deadline
+  kDeny,  // the answer is no
+  kAuto,  // the answer is yes, or the question's own default
 };
 
 struct Budget {  // 0 = without limit

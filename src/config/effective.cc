@@ -1,4 +1,6 @@
 // effective(): a Snapshot back in the shape of its document, along the table.
+#include <type_traits>
+
 #include "config/table.h"
 
 namespace agentd::config {
@@ -16,16 +18,21 @@ struct Writer {
     return row.type == Type::kSize ? Json(size_text(*value)) : Json(*value);
   }
   Json operator()(const std::int64_t* value) const { return duration_text(static_cast<std::uint64_t>(*value)); }
+  Json operator()(const double* value) const { return *value; }
+  Json operator()(const std::optional<double>* value) const { return *value ? Json(**value) : Json(); }
   Json operator()(const std::vector<std::string>* value) const { return *value; }
   Json operator()(const std::optional<Rate>* value) const { return *value ? Json(rate_text(**value)) : Json(); }
   Json operator()(const std::optional<Secret>* value) const { return *value ? Json(kHidden) : Json(); }
-  Json operator()(const Role* value) const { return row.choices[static_cast<std::size_t>(*value)]; }
+  template <class Enumeration>
+    requires std::is_enum_v<Enumeration>
+  Json operator()(const Enumeration* value) const {
+    return row.choices[static_cast<std::size_t>(*value)];
+  }
 };
 
 // Whether the value means that the key was left out, and could not be written down.
 bool is_absent(const Row& row, const Json& value) {
-  return ((row.type == Type::kSecret || row.type == Type::kRate) && value.is_null()) ||
-         (row.type == Type::kTrue && value == false) || (row.type == Type::kString && value == "") ||
+  return value.is_null() || (row.type == Type::kTrue && value == false) || (row.type == Type::kString && value == "") ||
          (row.type == Type::kList && value.empty());
 }
 

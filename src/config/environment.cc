@@ -24,7 +24,8 @@ using Blame = std::function<void(std::string message)>;
 // The text as a value of the key at `path`: what a person would have written there without quotes.
 Json typed(const std::string& path, std::string text) {
   const Row* row = find_row(path);
-  if (row != nullptr && (row->type == Type::kInteger || row->type == Type::kBoolean || row->type == Type::kTrue)) {
+  if (row != nullptr && (row->type == Type::kInteger || row->type == Type::kNumber || row->type == Type::kBoolean ||
+                         row->type == Type::kTrue)) {
     if (auto value = plain_scalar(text)) return *std::move(value);
   }
   return text;

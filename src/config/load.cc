@@ -122,7 +122,7 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   check_device_grant(*document, snapshot, report);
   check_listeners(*document, snapshot, report);
   default_store_path(source.env, snapshot, report);
-  if (!snapshot.agent.model_script.empty()) snapshot.files.push_back(snapshot.agent.model_script);
+  if (!snapshot.agent.model.script.empty()) snapshot.files.push_back(snapshot.agent.model.script);
   if (!report.empty()) return std::unexpected(std::move(report).in_order());
   return snapshot;
 }

@@ -9,7 +9,7 @@ TEST_F(Config, WithoutAFileIsTheDefaults) {
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->a2a.listen, Texts{"http://127.0.0.1:8420"});
   EXPECT_EQ(snapshot->store.path, "/h/someone/.local/state/agentd");
-  EXPECT_EQ(snapshot->agent.model_provider, "scripted");
+  EXPECT_EQ(snapshot->agent.model.provider, Provider::kScripted);
   EXPECT_FALSE(snapshot->a2a.bearer);
   EXPECT_EQ(good("").a2a.events.ring, 1024U);
   EXPECT_EQ(good("a2a:\nlog:\n  # level: debug\n").log.level, "info");
@@ -45,7 +45,7 @@ log: {level: debug, format: json}
 )");
   EXPECT_EQ(s.agent.name, "helper");
   EXPECT_EQ(s.agent.instructions, "Be brief.\n");
-  EXPECT_EQ(s.agent.model_script, folder_ / "rules/rules.yaml");
+  EXPECT_EQ(s.agent.model.script, folder_ / "rules/rules.yaml");
   EXPECT_EQ(s.a2a.listen, (Texts{"http://127.0.0.1:0", "http://[::1]:8421"}));
   EXPECT_EQ(s.a2a.url, "https://agent.example");
   ASSERT_TRUE(s.a2a.bearer);
@@ -133,11 +133,9 @@ TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
   EXPECT_EQ(
       faults("a2a:\n  peers: []\n  principals:\n"
              "    - {id: a, match: {san: x}, role: user}\n"
-             "agent: {model: {provider: openai, api_key: {env: T}}, budget: {}}\nmcp: {}\n"),
-      (Texts{"2:3: a2a.peers: is not supported by this version",
-             "5:17: agent.model.provider: is not supported by this version; expected one of scripted",
-             "5:35: agent.model.api_key: is not supported by this version",
-             "5:55: agent.budget: is not supported by this version", "6:1: mcp: is not supported by this version"}));
+             "agent: {prices: []}\nmcp: {}\n"),
+      (Texts{"2:3: a2a.peers: is not supported by this version", "5:9: agent.prices: is not supported by this version",
+             "6:1: mcp: is not supported by this version"}));
 }
 
 TEST_F(Config, TakesOriginsOnlyAsBrowsersSendThem) {

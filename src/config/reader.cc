@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.h"
@@ -33,6 +34,7 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
     case Type::kString: return read_string(row, value, path);
     case Type::kText: return read_text_or_file(row, value, path);
     case Type::kPath: return read_path(row, value, path);
+    case Type::kPaths: return read_paths(row, value, path);
     case Type::kUrl: return read_url(row, value, path);
     case Type::kListen:
     case Type::kOrigins: return read_addresses(row, value, path);
@@ -41,6 +43,7 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
     case Type::kBoolean:
     case Type::kTrue: return read_boolean(row, value, path);
     case Type::kInteger: return read_integer(row, value, path);
+    case Type::kNumber: return read_number(row, value, path);
     case Type::kSize: return read_size(row, value, path);
     case Type::kDuration: return read_duration(row, value, path);
     case Type::kRate: return read_rate(row, value, path);
@@ -111,6 +114,17 @@ void Reader::read_path(const Row& row, const Json& value, const std::string& pat
   if (!text.empty()) put(row, resolve_path(folder_, text));
 }
 
+void Reader::read_paths(const Row& row, const Json& value, const std::string& path) {
+  if (!is_list(row, value, path)) return;
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string text = value[i].is_string() ? value[i].get<std::string>() : "";
+    if (text.empty()) return wrong(row, fmt::format("{}[{}]", path, i), "is not a path");
+    paths.push_back(resolve_path(folder_, text));
+  }
+  put(row, std::move(paths));
+}
+
 void Reader::read_url(const Row& row, const Json& value, const std::string& path) {
   if (!value.is_string()) return wrong(row, path, "is not a text");
   const std::string text = value.get<std::string>();
@@ -143,8 +157,7 @@ void Reader::read_addresses(const Row& row, const Json& value, const std::string
 }
 
 void Reader::read_list(const Row& row, const Json& value, const std::string& path) {
-  if (!value.is_array()) return wrong(row, path, "is not a list");
-  if (!in_range(row, path, value.size())) return;
+  if (!is_list(row, value, path)) return;
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string text = value[i].is_string() ? value[i].get<std::string>() : "";
@@ -163,11 +176,12 @@ void Reader::read_choice(const Row& row, const Json& value, const std::string& p
     const std::string near = nearest(text, {row.choices.begin(), row.choices.end()});
     return wrong(row, path, near.empty() ? "is not a choice" : fmt::format("is not a choice; did you mean {}?", near));
   }
-  if (std::holds_alternative<Role*>(row.slot(snapshot_))) {
-    put(row, static_cast<Role>(found - row.choices.begin()));
-  } else {
-    put(row, text);
-  }
+  std::visit(
+      [&]<class T>(T* member) {
+        if constexpr (std::is_enum_v<T>) *member = static_cast<T>(found - row.choices.begin());
+        if constexpr (std::is_same_v<T, std::string>) *member = text;
+      },
+      row.slot(snapshot_));
 }
 
 void Reader::read_boolean(const Row& row, const Json& value, const std::string& path) {
@@ -180,6 +194,18 @@ void Reader::read_integer(const Row& row, const Json& value, const std::string& 
   if (!value.is_number_integer()) return wrong(row, path, "is not an integer");
   if (!value.is_number_unsigned()) return wrong(row, path, "is negative");
   if (in_range(row, path, value.get<std::uint64_t>())) put(row, value.get<std::uint64_t>());
+}
+
+void Reader::read_number(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_number()) return wrong(row, path, "is not a number");
+  const auto number = value.get<double>();
+  if (number < static_cast<double>(row.bounds.low)) return wrong(row, path, "is too small");
+  if (number > static_cast<double>(row.bounds.high)) return wrong(row, path, "is too large");
+  if (std::holds_alternative<double*>(row.slot(snapshot_))) {
+    put(row, number);
+  } else {
+    put(row, std::optional(number));
+  }
 }
 
 void Reader::read_size(const Row& row, const Json& value, const std::string& path) {
@@ -239,6 +265,12 @@ void Reader::wrong(const Row& row, const std::string& path, std::string message)
 bool Reader::in_range(const Row& row, const std::string& path, std::uint64_t value) {
   if (value >= row.bounds.low && value <= row.bounds.high) return true;
   wrong(row, path, value < row.bounds.low ? "is too small" : "is too large");
+  return false;
+}
+
+bool Reader::is_list(const Row& row, const Json& value, const std::string& path) {
+  if (value.is_array()) return in_range(row, path, value.size());
+  wrong(row, path, "is not a list");
   return false;
 }
 

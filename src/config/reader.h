@@ -26,12 +26,14 @@ class Reader final {
   void read_string(const Row& row, const Json& value, const std::string& path);
   void read_text_or_file(const Row& row, const Json& value, const std::string& path);
   void read_path(const Row& row, const Json& value, const std::string& path);
+  void read_paths(const Row& row, const Json& value, const std::string& path);
   void read_url(const Row& row, const Json& value, const std::string& path);
   void read_addresses(const Row& row, const Json& value, const std::string& path);
   void read_list(const Row& row, const Json& value, const std::string& path);
   void read_choice(const Row& row, const Json& value, const std::string& path);
   void read_boolean(const Row& row, const Json& value, const std::string& path);
   void read_integer(const Row& row, const Json& value, const std::string& path);
+  void read_number(const Row& row, const Json& value, const std::string& path);
   void read_size(const Row& row, const Json& value, const std::string& path);
   void read_duration(const Row& row, const Json& value, const std::string& path);
   void read_rate(const Row& row, const Json& value, const std::string& path);
@@ -41,6 +43,8 @@ class Reader final {
   void wrong(const Row& row, const std::string& path, std::string message);
   // Checks the row's bounds; false after a fault.
   bool in_range(const Row& row, const std::string& path, std::uint64_t value);
+  // Checks the number of a list's items; false after a fault.
+  bool is_list(const Row& row, const Json& value, const std::string& path);
   template <class T>
   void put(const Row& row, T value);
 

@@ -64,6 +64,11 @@ Json type_schema(const Row& row) {
     case Type::kString: return string_schema(row);
     case Type::kText: return {{"anyOf", {string_schema(row), reference("file")}}};
     case Type::kPath: return {{"type", "string"}};
+    case Type::kPaths:
+      return {{"type", "array"},
+              {"items", {{"type", "string"}, {"minLength", 1}}},
+              {"minItems", row.bounds.low},
+              {"maxItems", row.bounds.high}};
     case Type::kUrl: return {{"type", "string"}, {"pattern", "^(https?://[^/?#@]+/?)?$"}};
     case Type::kListen: return list_or_one(row, "^(https?://|unix:///)");
     case Type::kOrigins: return list_or_one(row, "^https?://[^/?#@*A-Z]+/?$");
@@ -77,6 +82,7 @@ Json type_schema(const Row& row) {
     case Type::kBoolean: return {{"type", "boolean"}};
     case Type::kTrue: return {{"const", true}};
     case Type::kInteger: return {{"type", "integer"}, {"minimum", row.bounds.low}, {"maximum", row.bounds.high}};
+    case Type::kNumber: return {{"type", "number"}, {"minimum", row.bounds.low}, {"maximum", row.bounds.high}};
     case Type::kSize:
       return {{"type", {"string", "integer"}},
               {"pattern", "^[0-9]+(KiB|MiB|GiB)?$"},

@@ -16,6 +16,7 @@
 
 #include "base/document.h"
 #include "base/rate.h"
+#include "config/agent.h"
 #include "config/secret.h"
 
 namespace agentd::config {
@@ -54,8 +55,17 @@ struct Snapshot {
     std::string name = "agentd";
     std::string description = "A self-hosted agent that lets you watch all of it.";
     std::string instructions;
-    std::string model_provider = "scripted";
-    std::string model_script;  // path of the rules file, resolved against the file's folder; "" = the built-in rules
+    Model model;
+    Approval approval = Approval::kAsk;
+    Nobody nobody = Nobody::kWait;
+    std::int64_t ask_timeout_ms = 3'600'000;  // of a question to a person; 0 = none
+    Budget budget;
+    std::vector<Price> prices;
+    std::uint64_t max_subagent_depth = 3;  // 0 = none may be started
+    std::uint64_t max_subagents = 16;      // at once
+    std::uint64_t max_parallel_tools = 4;  // of one round
+    std::vector<std::string> files;        // paths of what is read into the instructions
+    std::vector<std::string> skills;       // paths of folders with one folder for each skill
   } agent;
 
   struct {
@@ -80,7 +90,13 @@ struct Snapshot {
     bool introspection = false;
     DeviceGrant device_grant;
     bool sessions_persist = true;
+    std::vector<Peer> peers;
   } a2a;
+
+  struct {
+    std::vector<McpServer> servers;
+    std::vector<std::string> files;  // paths of mcpServers documents; what they say is among `servers`
+  } mcp;
 
   struct {
     std::string kind = "sqlite";

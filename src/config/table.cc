@@ -18,7 +18,9 @@ constexpr std::uint64_t kSecond = 1000;
 constexpr std::uint64_t kDay = 86'400 * kSecond;
 constexpr std::uint64_t kMillion = 1'000'000;
 
-constexpr std::array<std::string_view, 1> kProviders = {"scripted"};
+constexpr std::array<std::string_view, 3> kProviders = {"scripted", "openai", "anthropic"};
+constexpr std::array<std::string_view, 3> kApprovals = {"ask", "auto", "accept"};
+constexpr std::array<std::string_view, 4> kNobody = {"fail", "wait", "deny", "auto"};
 constexpr std::array<std::string_view, 3> kRoles = {"operator", "user", "agent"};
 constexpr std::array<std::string_view, 2> kStores = {"sqlite", "memory"};
 constexpr std::array<std::string_view, 2> kScopes = {"user", "operator"};
@@ -40,10 +42,59 @@ constexpr Row kRows[] = {
     {"agent.instructions", kText, kNone, AGENTD_SLOT(agent.instructions), "", {0, 256 * kKiB},
      "What the model is told before all else."},
     {"agent.model", kSection, kNone, nullptr, "", {}, "The model that answers."},
-    {"agent.model.provider", kChoice, kNone, AGENTD_SLOT(agent.model_provider), "scripted", {},
-     "Where the model is; scripted: answers by rules, without a network.", kProviders},
-    {"agent.model.script", kPath, kNone, AGENTD_SLOT(agent.model_script), "", {},
+    {"agent.model.provider", kChoice, kNone, AGENTD_SLOT(agent.model.provider), "scripted", {},
+     "How the model is spoken to; scripted: answers by rules, without a network.", kProviders},
+    {"agent.model.script", kPath, kNone, AGENTD_SLOT(agent.model.script), "", {},
      "Rules of the scripted model; without it, the built-in ones."},
+    {"agent.model.model", kString, kNone, AGENTD_SLOT(agent.model.name), "", {1, 256},
+     "Its name, as the provider has it; all but scripted need one."},
+    {"agent.model.api_key", kSecret, kNone, AGENTD_SLOT(agent.model.api_key), "", {}, "What the provider knows the daemon by."},
+    {"agent.model.max_tokens", kInteger, kNone, AGENTD_SLOT(agent.model.max_tokens), "8192", {1, kMillion},
+     "Longest answer of one round, in tokens."},
+    {"agent.model.temperature", kNumber, kNone, AGENTD_SLOT(agent.model.temperature), "", {0, 2},
+     "How freely the model chooses its words; without it, the provider's own."},
+    {"agent.model.context_tokens", kInteger, kNone, AGENTD_SLOT(agent.model.context_tokens), "128000",
+     {1024, 100 * kMillion}, "Tokens of instructions, conversation and tools together; what is older is made shorter."},
+    {"agent.model.ca", kPath, kNone, AGENTD_SLOT(agent.model.ca), "", {},
+     "CA certificates in PEM for the endpoint; without it, the system's."},
+    {"agent.model.proxy", kUrl, kNone, AGENTD_SLOT(agent.model.proxy), "", {}, "HTTP proxy on the way to the endpoint."},
+    {"agent.model.connect_timeout", kDuration, kNone, AGENTD_SLOT(agent.model.connect_timeout_ms), "10s",
+     {100, 3600 * kSecond}, "How long a connection may take to be there."},
+    {"agent.model.first_byte_timeout", kDuration, kNone, AGENTD_SLOT(agent.model.first_byte_timeout_ms), "2m",
+     {100, kDay}, "How long the model may take to begin its answer."},
+    {"agent.model.silence_timeout", kDuration, kNone, AGENTD_SLOT(agent.model.silence_timeout_ms), "1m",
+     {100, kDay}, "How long it may then be silent."},
+    {"agent.model.retries", kInteger, kNone, AGENTD_SLOT(agent.model.retries), "4", {0, 100},
+     "Further attempts at one round, over all endpoints."},
+    {"agent.approval", kChoice, kNone, AGENTD_SLOT(agent.approval), "ask", {},
+     "Which tools a person is asked about; ask: each that may change something, auto: those that do not say that they "
+     "only read, accept: none.", kApprovals},
+    {"agent.nobody", kChoice, kNone, AGENTD_SLOT(agent.nobody), "wait", {},
+     "What becomes of a question when nobody is there to answer.", kNobody},
+    {"agent.ask_timeout", kDuration, kNone, AGENTD_SLOT(agent.ask_timeout_ms), "1h", {0, 365 * kDay},
+     "How long a question waits for its answer; 0s: without end."},
+    {"agent.budget", kSection, kNone, nullptr, "", {}, "What the agent may use up; 0: as much as it likes."},
+    {"agent.budget.tokens_per_turn", kInteger, kNone, AGENTD_SLOT(agent.budget.tokens_per_turn), "0",
+     {0, kMillion * kMillion}, "Tokens of one turn."},
+    {"agent.budget.tokens_per_day", kInteger, kNone, AGENTD_SLOT(agent.budget.tokens_per_day), "0",
+     {0, kMillion * kMillion}, "Tokens of one day."},
+    {"agent.budget.rounds_per_turn", kInteger, kNone, AGENTD_SLOT(agent.budget.rounds_per_turn), "30",
+     {0, kMillion}, "Times that one turn may call the model."},
+    {"agent.budget.turn_timeout", kDuration, kNone, AGENTD_SLOT(agent.budget.turn_timeout_ms), "10m",
+     {0, 365 * kDay}, "How long one turn may take; 0s: without end."},
+    {"agent.budget.usd_per_turn", kNumber, kNone, AGENTD_SLOT(agent.budget.usd_per_turn), "0", {0, kMillion},
+     "Dollars of one turn; needs the model's price."},
+    {"agent.budget.usd_per_day", kNumber, kNone, AGENTD_SLOT(agent.budget.usd_per_day), "0", {0, kMillion},
+     "Dollars of one day; needs the model's price."},
+    {"agent.max_subagent_depth", kInteger, kNone, AGENTD_SLOT(agent.max_subagent_depth), "3", {0, 64},
+     "How deep subagents may start others; 0: there are none."},
+    {"agent.max_subagents", kInteger, kNone, AGENTD_SLOT(agent.max_subagents), "16", {1, 1000}, "Subagents at once."},
+    {"agent.max_parallel_tools", kInteger, kNone, AGENTD_SLOT(agent.max_parallel_tools), "4", {1, 64},
+     "Tools of one round that work at once."},
+    {"agent.files", kPaths, kNone, AGENTD_SLOT(agent.files), "", {0, 64},
+     "Files such as AGENTS.md that are read into the instructions."},
+    {"agent.skills", kPaths, kNone, AGENTD_SLOT(agent.skills), "", {0, 64},
+     "Folders of skills: each has a folder with SKILL.md for every one."},
 
     {"a2a", kSection, kNone, nullptr, "", {},
      "The A2A interface: addresses, callers, the events extension."},
@@ -158,9 +209,7 @@ constexpr Row kRows[] = {
 };
 
 constexpr std::string_view kUnsupported[] = {
-    "agent.approval", "agent.budget", "agent.model.provider=openai", "agent.model.provider=anthropic",
-    "agent.model.endpoint", "agent.model.endpoints", "agent.model.model", "agent.model.api_key", "mcp",
-    "a2a.push", "a2a.peers",
+    "agent.model.endpoint", "agent.model.endpoints", "agent.prices", "mcp", "a2a.push", "a2a.peers",
 };
 // clang-format on
 
@@ -241,6 +290,7 @@ std::string expected_of(const Row& row) {
     case kString: return fmt::format("a text of {} to {} bytes", row.bounds.low, row.bounds.high);
     case kText: return "a text, or {file: PATH}";
     case kPath: return "a path";
+    case kPaths: return fmt::format("a list of {} to {} paths", row.bounds.low, row.bounds.high);
     case kUrl: return "an origin such as https://agent.example";
     case kListen: return "http://127.0.0.1:PORT, https://ADDRESS:PORT or unix:///PATH, or a list of them";
     case kOrigins: return "an origin such as https://ui.example, or a list of them";
@@ -251,6 +301,7 @@ std::string expected_of(const Row& row) {
     case kBoolean: return "true or false";
     case kTrue: return "true, or no such key";
     case kInteger: return fmt::format("an integer from {} to {}", row.bounds.low, row.bounds.high);
+    case kNumber: return fmt::format("a number from {} to {}", row.bounds.low, row.bounds.high);
     case kSize:
       return fmt::format("a size such as 64MiB, from {} to {}", size_text(row.bounds.low), size_text(row.bounds.high));
     case kDuration:

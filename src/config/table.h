@@ -25,14 +25,16 @@ enum class Type : std::uint8_t {
   kString,      // low..high bytes
   kText,        // a string, or {file: PATH}
   kPath,        // of a file or folder, relative to the configuration's; "" = the default
+  kPaths,       // low..high of them
   kUrl,         // http or https origin; "" = the default
   kListen,      // one address to listen on, or a list of them
   kList,        // strings: each one of `choices`, if there are any; low..high of them
   kOrigins,     // low..high origins of browsers, or one
-  kChoice,      // one of `choices`; for a Role slot, in the order of the enumeration
+  kChoice,      // one of `choices`; for the slot of an enumeration, in its order
   kBoolean,
   kTrue,      // true; for no, the key is left out
   kInteger,   // low..high
+  kNumber,    // low..high, with a fraction or without
   kSize,      // low..high bytes, as "64MiB"
   kDuration,  // low..high milliseconds, as "30s"
   kRate,      // low..high at once, flowing back in kLeastRateMs..kMostRateMs, as "20/10s"
@@ -42,8 +44,9 @@ enum class Type : std::uint8_t {
 inline constexpr std::uint64_t kLeastRateMs = 1000;
 inline constexpr std::uint64_t kMostRateMs = 86'400'000;
 
-using Slot = std::variant<std::string*, bool*, std::uint64_t*, std::int64_t*, std::vector<std::string>*,
-                          std::optional<Rate>*, std::optional<Secret>*, Role*>;
+using Slot = std::variant<std::string*, bool*, std::uint64_t*, std::int64_t*, std::vector<std::string>*, double*,
+                          std::optional<double>*, std::optional<Rate>*, std::optional<Secret>*, Role*, Provider*,
+                          Approval*, Nobody*>;
 
 enum class Flag : std::uint8_t {
   kNone,

@@ -14,7 +14,7 @@ TEST_F(Config, DefaultsOfTheTableAreThoseOfTheSnapshot) {
     if (row.fallback.empty()) continue;
     // A document that says nothing but this row's default changes nothing.
     std::string text = fmt::format("\"{}\"", row.fallback);
-    if (row.type == Type::kBoolean || row.type == Type::kInteger) text = row.fallback;
+    if (row.type == Type::kBoolean || row.type == Type::kInteger || row.type == Type::kNumber) text = row.fallback;
     for (std::string path(row.path); !path.empty();) {
       const std::size_t dot = path.rfind('.');
       text = fmt::format("{{{}: {}}}", path.substr(dot + 1), text);

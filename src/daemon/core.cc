@@ -20,7 +20,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
     : journal_(loop, store),
       audit_(journal_, feed, clock, setup.config.store.audit),
       settings_(setup.config, feed),
-      instance_(loop, feed, store, clock, setup.config.agent.name, setup.config.agent.model_provider),
+      instance_(loop, feed, store, clock, setup.config.agent.name, config::name_of(setup.config.agent.model)),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
       processes_(loop),
@@ -72,7 +72,7 @@ void Core::adopt(Setup setup, const std::vector<std::string>& paths) {
   runs_.set_workflows(setup.workflows);
   turns_.set_model(std::move(setup.model));
   sign_in_.set_rules(config.a2a.principals);
-  instance_.rename(config.agent.name, config.agent.model_provider);
+  instance_.rename(config.agent.name, config::name_of(config.agent.model));
   settings_.reload(std::move(setup.config), paths);
   tidy();
 }

@@ -83,7 +83,7 @@ std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
   if (!config) return std::unexpected(std::move(config.error()));
   std::vector<Fault> faults;
   auto workflows = load_workflows(config->workflows, faults);
-  const std::string& script = config->agent.model_script;
+  const std::string& script = config->agent.model.script;
   std::expected<llm::ScriptedModel, std::vector<Fault>> model = llm::ScriptedModel::built_in();
   if (!script.empty()) model = llm::ScriptedModel::load(script);
   if (!model) append(faults, std::move(model.error()));

@@ -1,0 +1,14 @@
+#include "config/agent.h"
+
+#include <array>
+#include <string_view>
+
+namespace agentd::config {
+
+std::string name_of(const Model& model) {
+  constexpr std::array<std::string_view, 3> kNames = {"scripted", "openai", "anthropic"};
+  const std::string provider(kNames[static_cast<std::size_t>(model.provider)]);
+  return model.provider == Provider::kScripted ? provider : provider + ":" + model.name;
+}
+
+}  // namespace agentd::config
