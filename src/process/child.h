@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,14 @@ namespace agentd::process {
 struct ChildSpec {
   std::vector<std::string> argv;                         // argv[0] is looked up in the PATH of `env`
   std::vector<std::pair<std::string, std::string>> env;  // the whole environment, nothing is inherited
-  std::string cwd;                                       // "" = where the daemon was when it made Children
-  std::string input;                                     // given on stdin, then closed
+  std::string cwd = {};                                  // "" = where the daemon was when it made Children
+  std::string input = {};                                // given on stdin, then closed
   std::size_t output_cap = 1U << 20U;                    // bytes kept of stdout, the first; of stderr the last 64 KiB
   std::int64_t timeout_ms = 0;                           // 0 = none
+  // One that is talked to: with `on_line`, its stdin stays open for write(), and its output is not kept but handed over line by line,
+  // without the line's end, empty lines left out; one of more than 8 MiB is passed over. Called on the loop, never after `done`.
+  std::function<void(std::string_view line)> on_line = nullptr;      // of stdout
+  std::function<void(std::string_view line)> on_err_line = nullptr;  // of stderr; null: its end is kept, as of others
 };
 
 struct ChildResult {
@@ -60,6 +65,11 @@ class Children final {
   // `done` is called exactly once, later, on the loop. A program that cannot be started is reported there
   // too; the error here is for being out of processes or descriptors (kUnavailable).
   [[nodiscard]] Result<Started> spawn(ChildSpec spec, std::function<void(ChildResult)> done);
+  // Says something to a child that is talked to. False when it does not read: it has closed its stdin, is over, or 8 MiB wait for
+  // it, and this is not said.
+  [[nodiscard]] bool write(ChildId id, std::string_view bytes);
+  // It has been told everything: its stdin ends when that is read.
+  void close_input(ChildId id);
   void cancel(ChildId id);  // nothing for one that is over, or cancelled already
   [[nodiscard]] std::size_t running() const;
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "process/capture.h"
 #include "process/child.h"
+#include "process/lines.h"
 #include "process/nursery.h"
 #include "process/protocol.h"
 
@@ -23,9 +24,11 @@ namespace agentd::process {
 namespace {
 
 constexpr std::size_t kErrCap = 64U << 10U;
-constexpr std::size_t kTurnReads = 4;     // of 64 KiB for one output in one turn of the loop
-constexpr std::size_t kLastReads = 64;    // when all writers are dead: more than a pipe holds
-constexpr std::int64_t kStartMs = 2'000;  // for the first word of a supervisor
+constexpr std::size_t kLineCap = 8U << 20U;
+constexpr std::size_t kWaitingCap = 8U << 20U;  // of what a child has not read
+constexpr std::size_t kTurnReads = 4;           // of 64 KiB for one output in one turn of the loop
+constexpr std::size_t kLastReads = 64;          // when all writers are dead: more than a pipe holds
+constexpr std::int64_t kStartMs = 2'000;        // for the first word of a supervisor
 constexpr std::int64_t kFarewellMs = 3'000;
 
 std::unexpected<Error> no_process(int error) {
@@ -115,6 +118,8 @@ class Child final {
       : spec_(std::move(spec)),
         failure_(std::move(flaw)),
         over_(std::move(over)),
+        waiting_(std::move(spec_.input)),
+        is_open_(spec_.on_line != nullptr),
         in_(std::move(channels.in.ours)),
         out_{.fd = std::move(channels.out.ours), .kept = Capture(spec_.output_cap, Capture::Keep::kFirst), .watch = {}},
         err_{.fd = std::move(channels.err.ours), .kept = Capture(kErrCap, Capture::Keep::kLast), .watch = {}},
@@ -123,6 +128,8 @@ class Child final {
         control_watch_(loop, control_.get()),
         timeout_(loop) {
     for (Output* output : {&out_, &err_}) output->watch.emplace(loop, output->fd.get());
+    if (spec_.on_line) out_.lines.emplace(kLineCap, spec_.on_line);
+    if (spec_.on_err_line) err_.lines.emplace(kLineCap, spec_.on_err_line);
   }
 
   void begin() {
@@ -138,6 +145,19 @@ class Child final {
     ::send(control_.get(), &kTerminate, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
+  bool write(std::string_view bytes) {
+    if (!in_watch_ || !is_open_ || waiting_.size() - written_ + bytes.size() > kWaitingCap) return false;
+    const bool idle = waiting_.empty();
+    waiting_ += bytes;
+    if (idle) feed();
+    return true;
+  }
+
+  void close_input() {
+    is_open_ = false;
+    if (in_watch_ && waiting_.empty()) feed();
+  }
+
   // For the destructor of Children: nothing is called back any more.
   int hang_up() {
     ::shutdown(control_.get(), SHUT_WR);
@@ -146,11 +166,14 @@ class Child final {
 
   // What became of it; once, after `over`.
   [[nodiscard]] ChildResult result() {
-    for (Output* output : {&out_, &err_}) read_some(*output, kLastReads);
+    for (Output* output : {&out_, &err_}) {
+      read_some(*output, kLastReads);
+      if (output->lines) output->lines->finish();
+    }
     ChildResult result;
     result.out = out_.kept.take();
     result.err = err_.kept.take();
-    result.out_dropped = out_.kept.dropped();
+    result.out_dropped = out_.lines ? out_.lines->dropped() : out_.kept.dropped();
     result.err_dropped = err_.kept.dropped();
     result.code = WIFSIGNALED(status_) ? WTERMSIG(status_) : WEXITSTATUS(status_);
     explain(result);
@@ -162,19 +185,25 @@ class Child final {
     Descriptor fd;
     Capture kept;
     std::optional<net::Watch> watch;
+    std::optional<Lines> lines = {};  // instead of what is kept
   };
 
   void feed() {
-    while (written_ < spec_.input.size()) {
-      const ssize_t size = ::write(in_.get(), spec_.input.data() + written_, spec_.input.size() - written_);
+    while (written_ < waiting_.size()) {
+      const ssize_t size = ::write(in_.get(), waiting_.data() + written_, waiting_.size() - written_);
       if (size < 0 && errno == EINTR) continue;
       if (size < 0 && errno == EAGAIN) return in_watch_->wait_writable([this] { feed(); });
-      if (size < 0) break;  // it no longer reads
+      if (size < 0) {  // it no longer reads
+        is_open_ = false;
+        break;
+      }
       written_ += static_cast<std::size_t>(size);
     }
+    waiting_ = {};
+    written_ = 0;
+    if (is_open_) return;
     in_watch_.reset();
     in_.reset();
-    spec_.input = {};
   }
 
   void listen(Output& output) {
@@ -190,7 +219,8 @@ class Child final {
       const ssize_t size = ::read(output.fd.get(), buffer.data(), buffer.size());
       if (size < 0) return errno == EAGAIN || errno == EINTR;
       if (size == 0) return false;
-      output.kept.append({buffer.data(), static_cast<std::size_t>(size)});
+      const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+      output.lines ? output.lines->append(bytes) : output.kept.append(bytes);
     }
     return true;
   }
@@ -236,7 +266,9 @@ class Child final {
   ChildSpec spec_;
   std::string failure_;  // why it did not start
   std::function<void()> over_;
+  std::string waiting_;  // to be read by it, from written_ on
   std::size_t written_ = 0;
+  bool is_open_;                             // more may be said to it
   std::optional<ChildResult::End> ordered_;  // the end that we asked for
   int status_ = 0;                           // of waitpid
   bool ended_ = false;                       // status_ is known
@@ -316,6 +348,16 @@ Result<Children::Started> Children::spawn(ChildSpec spec, std::function<void(Chi
   child->begin();
   impl_->children.emplace(id, std::move(child));
   return Started{.id = id, .pid = pid};
+}
+
+bool Children::write(ChildId id, std::string_view bytes) {
+  const auto it = impl_->children.find(id);
+  return it != impl_->children.end() && it->second->write(bytes);
+}
+
+void Children::close_input(ChildId id) {
+  const auto it = impl_->children.find(id);
+  if (it != impl_->children.end()) it->second->close_input();
 }
 
 void Children::cancel(ChildId id) {

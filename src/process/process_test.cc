@@ -298,5 +298,75 @@ TEST(Capture, CountsWhatItDropsExactly) {
   EXPECT_EQ(last.dropped(), 21U);
 }
 
+// A child that is talked to, and what it has said.
+class TalkTest : public ChildrenTest {
+ protected:
+  ChildId talk(const std::string& script) {
+    ChildSpec spec = shell(script);
+    spec.on_line = [this](std::string_view line) {
+      heard_.emplace_back(line);
+      if (heard_.size() == wanted_) loop_.stop();
+    };
+    spec.on_err_line = [this](std::string_view line) { complaints_.emplace_back(line); };
+    return spawn(std::move(spec)).id;
+  }
+  // Runs the loop until it has said so many.
+  void hear(std::size_t lines) {
+    wanted_ = lines;
+    net::Timer watchdog(loop_);
+    watchdog.arm(kWatchdogMs, [this] { loop_.stop(); });
+    if (heard_.size() < lines) loop_.run();
+    wanted_ = 0;
+    ASSERT_GE(heard_.size(), lines) << "not said in time";
+  }
+
+  std::vector<std::string> heard_, complaints_;
+  std::size_t wanted_ = 0;
+};
+
+TEST_F(TalkTest, AnswersLineByLineUntilItsInputEnds) {
+  const ChildId id = talk("while read -r line; do echo \"got $line\"; done; echo; printf 'bye'; echo why >&2");
+  EXPECT_TRUE(children_->write(id, "one\n"));
+  hear(1);
+  EXPECT_EQ(heard_.front(), "got one");
+  EXPECT_TRUE(results_.empty());
+  EXPECT_TRUE(children_->write(id, "two\nthree\n"));
+  children_->close_input(id);
+  await(1);
+  EXPECT_EQ(heard_, (std::vector<std::string>{"got one", "got two", "got three", "bye"}));
+  EXPECT_EQ(complaints_, std::vector<std::string>{"why"});
+  EXPECT_EQ(results_.front().reason, "exit status 0");
+  EXPECT_EQ(results_.front().out, "");
+  EXPECT_FALSE(children_->write(id, "late\n"));
+}
+
+TEST_F(TalkTest, SaysSoWhenAChildDoesNotRead) {
+  const ChildId id = talk("exec sleep 60");
+  const std::string much(1U << 20U, 'x');
+  int taken = 0;
+  while (taken < 20 && children_->write(id, much)) ++taken;
+  EXPECT_GE(taken, 8);
+  EXPECT_LE(taken, 9) << "what waits is bounded";
+  children_->cancel(id);
+  await(1);
+  EXPECT_EQ(results_.front().end, End::kCancelled);
+}
+
+TEST_F(TalkTest, SaysSoWhenAChildHasClosedItsInput) {
+  const ChildId id = talk("exec <&-; echo closed; exec sleep 60");
+  hear(1);
+  static_cast<void>(children_->write(id, "is nobody there?\n"));
+  EXPECT_FALSE(children_->write(id, "nobody\n"));
+  children_->cancel(id);
+  await(1);
+}
+
+TEST_F(TalkTest, PassesOverALineThatIsTooLong) {
+  talk("head -c 9000000 /dev/zero | tr '\\0' x; echo; echo short");
+  await(1);
+  EXPECT_EQ(heard_, std::vector<std::string>{"short"});
+  EXPECT_EQ(results_.front().out_dropped, 9'000'000U);
+}
+
 }  // namespace
 }  // namespace agentd::process
