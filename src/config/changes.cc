@@ -1,7 +1,5 @@
 // changes(): two snapshots side by side, along the table.
 #include <algorithm>
-#include <type_traits>
-#include <utility>
 
 #include "config/table.h"
 
@@ -14,12 +12,17 @@ bool same(const std::vector<Document>& before, const std::vector<Document>& afte
   });
 }
 
+template <class Value>
+bool same(const Value* before, const Value* after) {
+  return *before == *after;
+}
+
+bool same(const Variables& before, const Variables& after) {
+  return same(before.texts, after.texts) && same(before.secrets, after.secrets);
+}
+
 bool same_slot(const Slot& before, const Slot& after) {
-  return std::visit(
-      [&after](const auto* value) {
-        return *value == *std::get<std::remove_const_t<std::remove_pointer_t<decltype(value)>>*>(after);
-      },
-      before);
+  return std::visit([&after]<class Value>(const Value& value) { return same(value, std::get<Value>(after)); }, before);
 }
 
 }  // namespace
@@ -28,11 +31,10 @@ std::vector<std::string> changes(const Snapshot& before, const Snapshot& after) 
   Snapshot one = before, other = after;  // slots are of mutable ones
   std::vector<std::string> out;
   for (const Row& row : table()) {
-    const bool is_item = row.path.contains("[]");
-    const bool is_same = row.type == Type::kPrincipals    ? one.a2a.principals == other.a2a.principals
-                         : row.type == Type::kWorkflows   ? same(one.workflows, other.workflows)
-                         : is_item || row.slot == nullptr ? true
-                                                          : same_slot(row.slot(one), row.slot(other));
+    if (row.path.contains("[]") || row.type == Type::kEndpoint) continue;  // their list is compared
+    const bool is_same = row.type == Type::kWorkflows ? same(one.workflows, other.workflows)
+                         : row.slot == nullptr        ? true
+                                                      : same_slot(row.slot(one), row.slot(other));
     if (!is_same) out.emplace_back(row.path);
   }
   return out;

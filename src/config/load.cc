@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "config/agent_rules.h"
 #include "config/environment.h"
 #include "config/files.h"
 #include "config/origin.h"
@@ -121,6 +122,7 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   check_principals(*document, snapshot, report);
   check_device_grant(*document, snapshot, report);
   check_listeners(*document, snapshot, report);
+  check_agent(*document, snapshot, report);
   default_store_path(source.env, snapshot, report);
   if (!snapshot.agent.model.script.empty()) snapshot.files.push_back(snapshot.agent.model.script);
   if (!report.empty()) return std::unexpected(std::move(report).in_order());

@@ -106,36 +106,30 @@ TEST_F(Config, ReportsEveryFaultOfTypeAndRangeInTheOrderOfTheFile) {
                 "9:5: a2a.events.max_streams: is negative; expected an integer from 1 to 1000000",
                 "10:5: a2a.events.max_streams_per_principal: is not an integer; expected an integer from 1 to "
                 "1000000",
-                "11:3: a2a.principals: is not a list; expected a list of rules {id, match, role}",
+                "11:3: a2a.principals: is not a list; expected a list of {id, match, role, grants, rate}",
                 "12:3: a2a.introspection: is not a mapping; expected a mapping with members of enabled",
                 "13:9: agent.name: has 0 bytes; expected a text of 1 to 128 bytes",
                 "13:19: agent.instructions: is not a text: quote it; expected a text, or {file: PATH}",
                 "13:45: agent.model.script: is not a text: quote it; expected a path",
                 "14:9: store.kind: is not a choice; expected one of sqlite, memory",
             }));
-  EXPECT_EQ(faults("- a\n"), (Texts{"1:1: is not a mapping; expected a mapping with members of agent, a2a, store, "
+  EXPECT_EQ(faults("- a\n"), (Texts{"1:1: is not a mapping; expected a mapping with members of agent, mcp, a2a, store, "
                                     "workflows, log"}));
 }
 
 TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
-  const std::string keys = "; expected a mapping with members of agent, a2a, store, workflows, log";
+  const std::string keys = "; expected a mapping with members of agent, mcp, a2a, store, workflows, log";
   EXPECT_EQ(faults("a2a:\n  lisen: x\n  ring: 5\n  zebra: 1\n'a2a.url': x\n"),
             (Texts{"2:3: a2a.lisen: is not a known key; did you mean a2a.listen?",
                    "3:3: a2a.ring: is not a known key; did you mean a2a.events.ring?",
                    "4:3: a2a.zebra: is not a known key; expected a mapping with members of listen, url, tls, "
-                   "insecure, bearer, principals, device_grant, sessions, cors, events, introspection",
+                   "insecure, bearer, principals, device_grant, sessions, cors, events, introspection, peers",
                    "5:1: a2a.url: is not a known key" + keys}));
   EXPECT_EQ(faults("'': 1\n"), Texts{"1:1: is not a known key" + keys});
 }
 
 TEST_F(Config, SaysThatAKeyOfTheContractIsNotSupportedYet) {
-  env_.emplace_back("T", "t");
-  EXPECT_EQ(
-      faults("a2a:\n  peers: []\n  principals:\n"
-             "    - {id: a, match: {san: x}, role: user}\n"
-             "agent: {prices: []}\nmcp: {}\n"),
-      (Texts{"2:3: a2a.peers: is not supported by this version", "5:9: agent.prices: is not supported by this version",
-             "6:1: mcp: is not supported by this version"}));
+  EXPECT_EQ(faults("a2a: {push: {enabled: true}}\n"), Texts{"1:7: a2a.push: is not supported by this version"});
 }
 
 TEST_F(Config, TakesOriginsOnlyAsBrowsersSendThem) {
@@ -186,7 +180,7 @@ TEST_F(Config, SaysWhatIsWrongWithARate) {
 TEST_F(Config, RefusesAForgottenValue) {
   EXPECT_EQ(faults("a2a:\n  bearer:\n  principals:\n"),
             (Texts{"2:3: a2a.bearer: has no value; expected {env: NAME} or {file: PATH}",
-                   "3:3: a2a.principals: has no value; expected a list of rules {id, match, role}"}));
+                   "3:3: a2a.principals: has no value; expected a list of {id, match, role, grants, rate}"}));
 }
 
 TEST_F(Config, ReportsFaultsOfSyntaxWithTheirPlace) {

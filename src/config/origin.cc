@@ -111,6 +111,27 @@ Result<std::string> parse_origin(std::string_view text) {
   return std::string(text);
 }
 
+Result<std::string> parse_web(std::string_view text) {
+  const std::string_view scheme = text.starts_with(kHttps) ? kHttps : kHttp;
+  if (!text.starts_with(scheme)) return fail(Code::kConfig, "is not an http or https URL");
+  if (!std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '#'; })) {
+    return fail(Code::kConfig, "has a fragment, or characters that no URL has");
+  }
+  const std::string_view rest = text.substr(scheme.size());
+  if (const auto authority = parse_authority(rest.substr(0, rest.find_first_of("/?"))); !authority) {
+    return std::unexpected(authority.error());
+  }
+  return std::string(text);
+}
+
+Result<std::string> parse_base(std::string_view text) {
+  auto url = parse_web(text);
+  if (!url) return url;
+  if (url->contains('?')) return fail(Code::kConfig, "has a query");
+  while (url->ends_with('/')) url->pop_back();
+  return url;
+}
+
 Result<std::string> parse_browser_origin(std::string_view text) {
   if (text == "*") return fail(Code::kConfig, "is every page of the web: name those that may call, one by one");
   auto origin = parse_origin(text);

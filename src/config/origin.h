@@ -19,7 +19,12 @@ namespace agentd::config {
 // "http://…" or "https://…": a host and perhaps a port, nothing after it but one slash, which is cut.
 [[nodiscard]] Result<std::string> parse_origin(std::string_view text);
 
-// The same as a browser sends it in the header Origin. Errors: kConfig; "*", which would be any page of the web, and what
+// The same with a path and a query perhaps, and nothing cut.
+[[nodiscard]] Result<std::string> parse_web(std::string_view text);
+// The same with a path perhaps, and no query; slashes at its end are cut.
+[[nodiscard]] Result<std::string> parse_base(std::string_view text);
+
+// What parse_origin() takes, as a browser sends it in the header Origin. Errors: kConfig; "*", which would be any page of the web, and what
 // no browser sends: an upper-case letter, the scheme's own port.
 [[nodiscard]] Result<std::string> parse_browser_origin(std::string_view text);
 

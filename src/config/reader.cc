@@ -4,15 +4,35 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
 #include "base/check.h"
 #include "base/time_text.h"
+#include "config/environment.h"
 #include "config/files.h"
 #include "config/origin.h"
 
 namespace agentd::config {
+namespace {
+
+constexpr std::string_view kSmall = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+constexpr std::string_view kToken = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= 32 && text.find_first_not_of(kSmall) == std::string_view::npos;
+}
+
+bool is_header_name(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kToken) == std::string_view::npos;
+}
+
+bool is_header_value(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7F; });
+}
+
+}  // namespace
 
 Reader::Reader(const Document& document, const Environment& env, Snapshot& snapshot, Report& report)
     : document_(document), env_(env), folder_(folder_of(document.file)), snapshot_(snapshot), report_(report) {}
@@ -29,15 +49,25 @@ void Reader::read_value(const Row& row, const Json& value, const std::string& pa
   if (value.is_null() && row.type != Type::kSection) return wrong(row, path, "has no value");
   switch (row.type) {
     case Type::kSection: return read_section(row, value, path);
-    case Type::kPrincipals: return read_principals(row, value, path);
+    case Type::kItems:
+    case Type::kEndpoints: return read_items(row, value, path);
+    case Type::kNamed: return read_named(row, value, path);
+    case Type::kVariables:
+    case Type::kHeaders: return read_variables(row, value, path);
     case Type::kWorkflows: return read_workflow_list(row, value, path);
+    case Type::kName: return read_name(row, value, path);
+    case Type::kProgram:
     case Type::kString: return read_string(row, value, path);
     case Type::kText: return read_text_or_file(row, value, path);
     case Type::kPath: return read_path(row, value, path);
     case Type::kPaths: return read_paths(row, value, path);
+    case Type::kEndpoint:
+    case Type::kBase:
+    case Type::kWeb:
     case Type::kUrl: return read_url(row, value, path);
     case Type::kListen:
     case Type::kOrigins: return read_addresses(row, value, path);
+    case Type::kArguments:
     case Type::kList: return read_list(row, value, path);
     case Type::kChoice: return read_choice(row, value, path);
     case Type::kBoolean:
@@ -57,7 +87,7 @@ void Reader::read_section(const Row& row, const Json& value, const std::string& 
   for (const auto& [name, member] : members.items()) {
     const std::string member_path = join_path(path, name);
     const bool is_name = !name.empty() && name.find_first_of(".[") == std::string::npos;
-    const Row* known = is_name ? find_row(member_path) : nullptr;
+    const Row* known = is_name ? find_row(join_path(row.path, name)) : nullptr;
     if (known == nullptr) {
       unknown(row, name, member_path);
     } else {
@@ -74,13 +104,62 @@ void Reader::read_section(const Row& row, const Json& value, const std::string& 
   }
 }
 
-void Reader::read_principals(const Row& row, const Json& value, const std::string& path) {
+void Reader::read_items(const Row& row, const Json& value, const std::string& path) {
   if (!value.is_array()) return wrong(row, path, "is not a list");
+  if (row.bounds.high != 0 && !in_range(row, path, value.size())) return;
+  const Row& section = item_of(row);
   for (std::size_t i = 0; i < value.size(); ++i) {
-    snapshot_.a2a.principals.emplace_back();
+    append(row);
     const std::string item = fmt::format("{}[{}]", path, i);
-    read_value(*find_row(item), value[i], item);
+    if (row.type == Type::kEndpoints && value[i].is_string()) {
+      read_section(section, {{"url", value[i]}}, item);
+    } else {
+      read_value(section, value[i], item);
+    }
   }
+}
+
+void Reader::read_named(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_object()) return wrong(row, path, "is not a mapping");
+  if (!in_range(row, path, value.size())) return;
+  for (const auto& [name, member] : value.items()) {
+    const std::string item = join_path(path, name);
+    if (!is_name(name)) {
+      report_.add(item, "its name is not one of a server", "1 to 32 of a-z, 0-9, _ and -");
+      continue;
+    }
+    append(row);
+    std::get<std::vector<McpServer>*>(row.slot(snapshot_))->back().name = name;
+    read_value(item_of(row), member, item);
+  }
+}
+
+void Reader::read_variables(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_object()) return wrong(row, path, "is not a mapping");
+  if (!in_range(row, path, value.size())) return;
+  for (const auto& [name, member] : value.items()) read_variable(row, name, member, join_path(path, name));
+}
+
+void Reader::read_variable(const Row& row, const std::string& name, const Json& value, const std::string& path) {
+  const bool is_header = row.type == Type::kHeaders;
+  const auto is_possible = [&](const std::string& text) {
+    return is_header ? is_header_value(text) : !text.contains('\0');
+  };
+  if (is_header ? !is_header_name(name) : !is_variable_name(name)) {
+    return report_.add(path, is_header ? "is not the name of a header" : "is not the name of a variable");
+  }
+  const auto [texts, secrets] = std::get<Variables>(row.slot(snapshot_));
+  if (value.is_string()) {
+    if (!is_possible(value.get_ref<const std::string&>()))
+      return report_.add(path, "has a character that it cannot have");
+    texts->emplace_back(name, value.get<std::string>());
+    return;
+  }
+  if (!value.is_object()) return report_.add(path, "is not a text: quote it", "a text, {env: NAME} or {file: PATH}");
+  auto secret = secret_of(value, path);
+  if (!secret) return;
+  if (!is_possible(secret->value)) return report_.add(path, "has a character that it cannot have");
+  secrets->emplace_back(name, *std::move(secret));
 }
 
 void Reader::read_workflow_list(const Row& row, const Json& value, const std::string& path) {
@@ -95,6 +174,16 @@ void Reader::read_string(const Row& row, const Json& value, const std::string& p
   std::string text = value.get<std::string>();
   if (text.size() < row.bounds.low || text.size() > row.bounds.high)
     return wrong(row, path, fmt::format("has {} bytes", text.size()));
+  if (row.type != Type::kProgram) return put(row, std::move(text));
+  auto& list = *std::get<std::vector<std::string>*>(row.slot(snapshot_));
+  list.resize(std::max<std::size_t>(list.size(), 1));
+  list.front() = std::move(text);
+}
+
+void Reader::read_name(const Row& row, const Json& value, const std::string& path) {
+  if (!value.is_string()) return wrong(row, path, "is not a text: quote it");
+  std::string text = value.get<std::string>();
+  if (!is_name(text)) return wrong(row, path, "is not a name");
   put(row, std::move(text));
 }
 
@@ -128,10 +217,11 @@ void Reader::read_paths(const Row& row, const Json& value, const std::string& pa
 void Reader::read_url(const Row& row, const Json& value, const std::string& path) {
   if (!value.is_string()) return wrong(row, path, "is not a text");
   const std::string text = value.get<std::string>();
-  if (text.empty()) return;
-  auto origin = parse_origin(text);
-  if (!origin) return wrong(row, path, origin.error().message);
-  put(row, *std::move(origin));
+  if (text.empty() && row.type == Type::kUrl) return;
+  auto url = row.type == Type::kUrl ? parse_origin(text) : row.type == Type::kWeb ? parse_web(text) : parse_base(text);
+  if (!url) return wrong(row, path, url.error().message);
+  if (row.type != Type::kEndpoint) return put(row, *std::move(url));
+  put(row, std::vector{Endpoint{.url = *std::move(url), .model = "", .api_key = {}}});
 }
 
 void Reader::read_addresses(const Row& row, const Json& value, const std::string& path) {
@@ -161,23 +251,28 @@ void Reader::read_list(const Row& row, const Json& value, const std::string& pat
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string text = value[i].is_string() ? value[i].get<std::string>() : "";
-    const bool known = row.choices.empty() ? !text.empty() : std::ranges::find(row.choices, text) != row.choices.end();
+    const bool known = row.type == Type::kArguments ? value[i].is_string()
+                       : row.choices.empty()        ? !text.empty()
+                                                    : std::ranges::find(row.choices, text) != row.choices.end();
     if (!known) return wrong(row, fmt::format("{}[{}]", path, i), text.empty() ? "is not a text" : "is not a choice");
     texts.push_back(text);
   }
-  put(row, std::move(texts));
+  if (row.type != Type::kArguments) return put(row, std::move(texts));
+  auto& list = *std::get<std::vector<std::string>*>(row.slot(snapshot_));
+  list.resize(1);  // the program, which may come later
+  std::ranges::move(texts, std::back_inserter(list));
 }
 
 void Reader::read_choice(const Row& row, const Json& value, const std::string& path) {
   const std::string text = value.is_string() ? value.get<std::string>() : "";
-  if (is_unsupported(fmt::format("{}={}", row.path, text))) return wrong(row, path, "is not supported by this version");
   const auto found = std::ranges::find(row.choices, text);
   if (found == row.choices.end()) {
     const std::string near = nearest(text, {row.choices.begin(), row.choices.end()});
     return wrong(row, path, near.empty() ? "is not a choice" : fmt::format("is not a choice; did you mean {}?", near));
   }
   std::visit(
-      [&]<class T>(T* member) {
+      [&](auto member) {
+        using T = std::remove_pointer_t<decltype(member)>;
         if constexpr (std::is_enum_v<T>) *member = static_cast<T>(found - row.choices.begin());
         if constexpr (std::is_same_v<T, std::string>) *member = text;
       },
@@ -237,10 +332,17 @@ void Reader::read_rate(const Row& row, const Json& value, const std::string& pat
 }
 
 void Reader::read_secret_value(const Row& row, const Json& value, const std::string& path) {
+  if (auto secret = secret_of(value, path)) put(row, std::move(secret));
+}
+
+std::optional<Secret> Reader::secret_of(const Json& value, const std::string& path) {
   auto secret = read_secret(value, env_, folder_);
-  if (!secret) return report_.add(path, secret.error().message);
+  if (!secret) {
+    report_.add(path, secret.error().message);
+    return {};
+  }
   if (secret->source.starts_with(kFromFile)) snapshot_.files.push_back(secret->source.substr(kFromFile.size()));
-  put(row, std::optional(*std::move(secret)));
+  return *std::move(secret);
 }
 
 void Reader::unknown(const Row& section, const std::string& name, const std::string& path) {
@@ -272,6 +374,14 @@ bool Reader::is_list(const Row& row, const Json& value, const std::string& path)
   if (value.is_array()) return in_range(row, path, value.size());
   wrong(row, path, "is not a list");
   return false;
+}
+
+void Reader::append(const Row& list) {
+  std::visit(
+      [](auto slot) {
+        if constexpr (requires { slot->emplace_back(); }) slot->emplace_back();
+      },
+      list.slot(snapshot_));
 }
 
 template <class T>

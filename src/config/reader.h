@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "config/report.h"
@@ -21,9 +22,13 @@ class Reader final {
  private:
   void read_value(const Row& row, const Json& value, const std::string& path);
   void read_section(const Row& row, const Json& value, const std::string& path);
-  void read_principals(const Row& row, const Json& value, const std::string& path);
+  void read_items(const Row& row, const Json& value, const std::string& path);
+  void read_named(const Row& row, const Json& value, const std::string& path);
+  void read_variables(const Row& row, const Json& value, const std::string& path);
+  void read_variable(const Row& row, const std::string& name, const Json& value, const std::string& path);
   void read_workflow_list(const Row& row, const Json& value, const std::string& path);
   void read_string(const Row& row, const Json& value, const std::string& path);
+  void read_name(const Row& row, const Json& value, const std::string& path);
   void read_text_or_file(const Row& row, const Json& value, const std::string& path);
   void read_path(const Row& row, const Json& value, const std::string& path);
   void read_paths(const Row& row, const Json& value, const std::string& path);
@@ -39,12 +44,17 @@ class Reader final {
   void read_rate(const Row& row, const Json& value, const std::string& path);
   void read_secret_value(const Row& row, const Json& value, const std::string& path);
 
+  // The secret referred to; nothing after a fault.
+  std::optional<Secret> secret_of(const Json& value, const std::string& path);
+
   void unknown(const Row& section, const std::string& name, const std::string& path);
   void wrong(const Row& row, const std::string& path, std::string message);
   // Checks the row's bounds; false after a fault.
   bool in_range(const Row& row, const std::string& path, std::uint64_t value);
   // Checks the number of a list's items; false after a fault.
   bool is_list(const Row& row, const Json& value, const std::string& path);
+  // Makes room for one more item of the list.
+  void append(const Row& list);
   template <class T>
   void put(const Row& row, T value);
 

@@ -6,6 +6,8 @@
 namespace agentd::config {
 namespace {
 
+constexpr const char* kNamePattern = "^[a-z0-9_-]{1,32}$";
+constexpr const char* kBasePattern = "^https?://[^/?#@\\s]+(/[^?#\\s]*)?$";
 constexpr const char* kDialect = "https://json-schema.org/draft/2020-12/schema";
 
 Json closed(Json properties) {
@@ -28,6 +30,15 @@ Json choices_of(const Row& row) {
 Json string_schema(const Row& row) {
   // Length is counted in bytes when a file is read, and in characters here: never the stricter of the two.
   return {{"type", "string"}, {"minLength", row.bounds.low == 0 ? 0 : 1}, {"maxLength", row.bounds.high}};
+}
+
+// A list of the row's bounds, where it has any.
+Json items_schema(const Row& row, Json item) {
+  Json out = {{"type", "array"}, {"items", std::move(item)}};
+  if (row.bounds.high == 0) return out;
+  out["minItems"] = row.bounds.low;
+  out["maxItems"] = row.bounds.high;
+  return out;
 }
 
 Json list_or_one(const Row& row, const char* pattern) {
@@ -58,26 +69,42 @@ Json section_schema(const Row& row) {
 Json type_schema(const Row& row) {
   switch (row.type) {
     case Type::kSection: return section_schema(row);
-    case Type::kPrincipals: return {{"type", "array"}, {"items", node_of(*find_row(std::string(row.path) + "[]"))}};
+    case Type::kItems: return items_schema(row, node_of(item_of(row)));
+    case Type::kEndpoints: {
+      // An object's keywords say nothing of a string, and the other way round.
+      Json item = node_of(item_of(row));
+      item["type"] = {"object", "string"};
+      item["pattern"] = kBasePattern;
+      return items_schema(row, std::move(item));
+    }
+    case Type::kNamed:
+      return {{"type", "object"},
+              {"additionalProperties", node_of(item_of(row))},
+              {"propertyNames", {{"pattern", kNamePattern}}},
+              {"maxProperties", row.bounds.high}};
+    case Type::kVariables:
+    case Type::kHeaders:
+      return {{"type", "object"},
+              {"additionalProperties", {{"anyOf", {{{"type", "string"}}, reference("env"), reference("file")}}}},
+              {"maxProperties", row.bounds.high}};
     case Type::kWorkflows:
       return {{"type", "array"}, {"items", {{"anyOf", {{{"type", "string"}}, {{"type", "object"}}}}}}};
+    case Type::kProgram:
     case Type::kString: return string_schema(row);
+    case Type::kName: return {{"type", "string"}, {"pattern", kNamePattern}};
     case Type::kText: return {{"anyOf", {string_schema(row), reference("file")}}};
     case Type::kPath: return {{"type", "string"}};
-    case Type::kPaths:
-      return {{"type", "array"},
-              {"items", {{"type", "string"}, {"minLength", 1}}},
-              {"minItems", row.bounds.low},
-              {"maxItems", row.bounds.high}};
+    case Type::kPaths: return items_schema(row, {{"type", "string"}, {"minLength", 1}});
+    case Type::kBase:
+    case Type::kEndpoint: return {{"type", "string"}, {"pattern", kBasePattern}};
+    case Type::kWeb: return {{"type", "string"}, {"pattern", "^https?://[^/?#@\\s]+([/?][^#\\s]*)?$"}};
+    case Type::kArguments: return items_schema(row, {{"type", "string"}});
     case Type::kUrl: return {{"type", "string"}, {"pattern", "^(https?://[^/?#@]+/?)?$"}};
     case Type::kListen: return list_or_one(row, "^(https?://|unix:///)");
     case Type::kOrigins: return list_or_one(row, "^https?://[^/?#@*A-Z]+/?$");
     case Type::kList:
-      return {
-          {"type", "array"},
-          {"items", row.choices.empty() ? Json{{"type", "string"}, {"minLength", 1}} : Json{{"enum", choices_of(row)}}},
-          {"minItems", row.bounds.low},
-          {"maxItems", row.bounds.high}};
+      return items_schema(
+          row, row.choices.empty() ? Json{{"type", "string"}, {"minLength", 1}} : Json{{"enum", choices_of(row)}});
     case Type::kChoice: return {{"enum", choices_of(row)}};
     case Type::kBoolean: return {{"type", "boolean"}};
     case Type::kTrue: return {{"const", true}};

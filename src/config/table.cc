@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
+
 namespace agentd::config {
 namespace {
 
@@ -28,6 +30,8 @@ constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "e
 constexpr std::array<std::string_view, 3> kFormats = {"auto", "json", "text"};
 
 #define AGENTD_SLOT(member) [](Snapshot& s) -> Slot { return &s.member; }
+#define AGENTD_VARIABLES(item, member) \
+  [](Snapshot& s) -> Slot { return Variables{&s.item.member, &s.item.secret_##member}; }
 
 // clang-format off
 // path, type, flag, slot, default, bounds, description, choices
@@ -46,6 +50,17 @@ constexpr Row kRows[] = {
      "How the model is spoken to; scripted: answers by rules, without a network.", kProviders},
     {"agent.model.script", kPath, kNone, AGENTD_SLOT(agent.model.script), "", {},
      "Rules of the scripted model; without it, the built-in ones."},
+    {"agent.model.endpoint", kEndpoint, kNone, AGENTD_SLOT(agent.model.endpoints), "", {},
+     "Where the model is served, up to /chat/completions or /v1/messages; without it, at the provider's own."},
+    {"agent.model.endpoints", kEndpoints, kNone, AGENTD_SLOT(agent.model.endpoints), "", {1, 16},
+     "Several in place of one: the first that answers."},
+    {"agent.model.endpoints[]", kSection, kNone, nullptr, "", {}, "One of them; or its url alone."},
+    {"agent.model.endpoints[].url", kBase, kRequired, AGENTD_SLOT(agent.model.endpoints.back().url), "", {},
+     "Where it is."},
+    {"agent.model.endpoints[].model", kString, kNone, AGENTD_SLOT(agent.model.endpoints.back().model), "", {1, 256},
+     "What the model is called there; without it, as elsewhere."},
+    {"agent.model.endpoints[].api_key", kSecret, kNone, AGENTD_SLOT(agent.model.endpoints.back().api_key), "", {},
+     "What the daemon is known by there; without it, by agent.model.api_key."},
     {"agent.model.model", kString, kNone, AGENTD_SLOT(agent.model.name), "", {1, 256},
      "Its name, as the provider has it; all but scripted need one."},
     {"agent.model.api_key", kSecret, kNone, AGENTD_SLOT(agent.model.api_key), "", {}, "What the provider knows the daemon by."},
@@ -86,6 +101,14 @@ constexpr Row kRows[] = {
      "Dollars of one turn; needs the model's price."},
     {"agent.budget.usd_per_day", kNumber, kNone, AGENTD_SLOT(agent.budget.usd_per_day), "0", {0, kMillion},
      "Dollars of one day; needs the model's price."},
+    {"agent.prices", kItems, kNone, AGENTD_SLOT(agent.prices), "", {}, "What models cost."},
+    {"agent.prices[]", kSection, kNone, nullptr, "", {}, "What one costs, in dollars for a million tokens."},
+    {"agent.prices[].model", kString, kRequired, AGENTD_SLOT(agent.prices.back().model), "", {1, 256},
+     "Its name, as the provider has it."},
+    {"agent.prices[].input", kNumber, kRequired, AGENTD_SLOT(agent.prices.back().input), "", {0, kMillion},
+     "Tokens that it reads."},
+    {"agent.prices[].output", kNumber, kRequired, AGENTD_SLOT(agent.prices.back().output), "", {0, kMillion},
+     "Tokens that it writes."},
     {"agent.max_subagent_depth", kInteger, kNone, AGENTD_SLOT(agent.max_subagent_depth), "3", {0, 64},
      "How deep subagents may start others; 0: there are none."},
     {"agent.max_subagents", kInteger, kNone, AGENTD_SLOT(agent.max_subagents), "16", {1, 1000}, "Subagents at once."},
@@ -95,6 +118,26 @@ constexpr Row kRows[] = {
      "Files such as AGENTS.md that are read into the instructions."},
     {"agent.skills", kPaths, kNone, AGENTD_SLOT(agent.skills), "", {0, 64},
      "Folders of skills: each has a folder with SKILL.md for every one."},
+
+    {"mcp", kSection, kNone, nullptr, "", {}, "Tools of others, by the Model Context Protocol."},
+    {"mcp.servers", kNamed, kNone, AGENTD_SLOT(mcp.servers), "", {0, 64},
+     "Servers by name: each a program, or a URL."},
+    {"mcp.servers[]", kSection, kNone, nullptr, "", {}, "One server, of exactly one of command and url."},
+    {"mcp.servers[].command", kProgram, kNone, AGENTD_SLOT(mcp.servers.back().command), "", {1, 4096},
+     "Program that is the server, on its standard input and output."},
+    {"mcp.servers[].args", kArguments, kNone, AGENTD_SLOT(mcp.servers.back().command), "", {0, 256}, "Its arguments."},
+    {"mcp.servers[].env", kVariables, kNone, AGENTD_VARIABLES(mcp.servers.back(), env), "", {0, 256},
+     "Its variables, beside a few of the daemon's; a value may be a reference to a secret."},
+    {"mcp.servers[].cwd", kPath, kNone, AGENTD_SLOT(mcp.servers.back().cwd), "", {}, "Folder it runs in."},
+    {"mcp.servers[].url", kWeb, kNone, AGENTD_SLOT(mcp.servers.back().url), "", {}, "Where the server is, over HTTP."},
+    {"mcp.servers[].headers", kHeaders, kNone, AGENTD_VARIABLES(mcp.servers.back(), headers), "", {0, 64},
+     "Headers of each request to it; a value may be a reference to a secret."},
+    {"mcp.servers[].tools", kList, kNone, AGENTD_SLOT(mcp.servers.back().tools), "", {0, 256},
+     "Tools that the agent may use, as globs; without it, all."},
+    {"mcp.servers[].start_timeout", kDuration, kNone, AGENTD_SLOT(mcp.servers.back().start_timeout_ms), "1m",
+     {100, 3600 * kSecond}, "How long it may take until it says what its tools are."},
+    {"mcp.servers[].call_timeout", kDuration, kNone, AGENTD_SLOT(mcp.servers.back().call_timeout_ms), "2m",
+     {100, 7 * kDay}, "How long one call of a tool may take."},
 
     {"a2a", kSection, kNone, nullptr, "", {},
      "The A2A interface: addresses, callers, the events extension."},
@@ -112,7 +155,7 @@ constexpr Row kRows[] = {
     {"a2a.insecure", kBoolean, kRestart, AGENTD_SLOT(a2a.insecure), "false", {},
      "Lets http:// addresses be other than loopback: everything, tokens too, can then be read on the way."},
     {"a2a.bearer", kSecret, kRestart, AGENTD_SLOT(a2a.bearer), "", {}, "Token of the operator."},
-    {"a2a.principals", kPrincipals, kNone, nullptr, "", {},
+    {"a2a.principals", kItems, kNone, AGENTD_SLOT(a2a.principals), "", {},
      "Who else may call: the first rule that matches says who."},
     {"a2a.principals[]", kSection, kNone, nullptr, "", {}, "One rule."},
     {"a2a.principals[].id", kString, kNone, AGENTD_SLOT(a2a.principals.back().id), "", {1, 128},
@@ -169,6 +212,11 @@ constexpr Row kRows[] = {
      "The ops that show the inside, and audit events on the feed."},
     {"a2a.introspection.enabled", kBoolean, kNone, AGENTD_SLOT(a2a.introspection), "false", {},
      "Whether they are there."},
+    {"a2a.peers", kItems, kNone, AGENTD_SLOT(a2a.peers), "", {}, "Other agents that this one may ask."},
+    {"a2a.peers[]", kSection, kNone, nullptr, "", {}, "One of them."},
+    {"a2a.peers[].name", kName, kRequired, AGENTD_SLOT(a2a.peers.back().name), "", {1, 32}, "What the agent calls it."},
+    {"a2a.peers[].url", kBase, kRequired, AGENTD_SLOT(a2a.peers.back().url), "", {}, "Where its agent card is found."},
+    {"a2a.peers[].bearer", kSecret, kNone, AGENTD_SLOT(a2a.peers.back().bearer), "", {}, "Token to show it."},
 
     {"store", kSection, kNone, nullptr, "", {}, "What outlives the process."},
     {"store.kind", kChoice, kRestart, AGENTD_SLOT(store.kind), "sqlite", {},
@@ -208,12 +256,11 @@ constexpr Row kRows[] = {
      "auto: text on a terminal, else JSON.", kFormats},
 };
 
-constexpr std::string_view kUnsupported[] = {
-    "agent.model.endpoint", "agent.model.endpoints", "agent.prices", "mcp", "a2a.push", "a2a.peers",
-};
+constexpr std::string_view kUnsupported[] = {"mcp.files", "a2a.push"};
 // clang-format on
 
 #undef AGENTD_SLOT
+#undef AGENTD_VARIABLES
 
 // "a2a.principals[3].id" to "a2a.principals[].id".
 std::string pattern_of(std::string_view path) {
@@ -225,6 +272,13 @@ std::string pattern_of(std::string_view path) {
     if (c == '[') index = true;
   }
   return out;
+}
+
+// "id, match, role"
+std::string member_names(const Row& section) {
+  std::vector<std::string_view> names;
+  for (const Row* member : members_of(section)) names.push_back(name_of(*member));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 struct Unit {
@@ -248,6 +302,12 @@ const Row* find_row(std::string_view path) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
+const Row& item_of(const Row& list) {
+  const Row* item = find_row(std::string(list.path) + "[]");
+  AGENTD_CHECK(item != nullptr, "the items of a list have a row");
+  return *item;
+}
+
 std::vector<const Row*> members_of(const Row& section) {
   std::vector<const Row*> out;
   for (const Row& row : kRows) {
@@ -269,7 +329,9 @@ bool is_unsupported(std::string_view path) {
 }
 
 std::string variable_of(const Row& row) {
-  if (row.slot == nullptr || row.path.contains('[')) return "";
+  constexpr std::array kLists = {kItems, kNamed, kEndpoints, kList, kPaths};
+  const bool is_list = std::ranges::find(kLists, row.type) != kLists.end();
+  if (row.slot == nullptr || is_list || row.path.contains('[')) return "";
   std::string out = "AGENTD_";
   for (const char c : row.path) {
     out += c == '.' ? '_' : (c >= 'a' && c <= 'z') ? static_cast<char>(c - 'a' + 'A') : c;
@@ -279,14 +341,21 @@ std::string variable_of(const Row& row) {
 
 std::string expected_of(const Row& row) {
   switch (row.type) {
-    case kSection: {
-      std::vector<std::string_view> names;
-      for (const Row* member : members_of(row)) names.push_back(name_of(*member));
-      return fmt::format("a mapping with {} {}", row.bounds.high == 1 ? "one of" : "members of",
-                         fmt::join(names, ", "));
-    }
-    case kPrincipals: return "a list of rules {id, match, role}";
+    case kSection:
+      return fmt::format("a mapping with {} {}", row.bounds.high == 1 ? "one of" : "members of", member_names(row));
+    case kItems: return fmt::format("a list of {{{}}}", member_names(item_of(row)));
+    case kNamed: return fmt::format("a mapping of names to {{{}}}", member_names(item_of(row)));
+    case kName: return fmt::format("{} to {} of a-z, 0-9, _ and -", row.bounds.low, row.bounds.high);
+    case kBase:
+    case kEndpoint: return "a URL such as https://api.example/v1";
+    case kWeb: return "a URL such as https://tools.example/mcp";
+    case kEndpoints:
+      return fmt::format("a list of {} to {} URLs, or of {{{}}}", row.bounds.low, row.bounds.high,
+                         member_names(item_of(row)));
+    case kVariables: return "a mapping of names to texts, {env: NAME} or {file: PATH}";
+    case kHeaders: return "a mapping of names to texts of one line, {env: NAME} or {file: PATH}";
     case kWorkflows: return "a list of workflows, of {file: PATH}, or of paths of files and folders";
+    case kProgram:
     case kString: return fmt::format("a text of {} to {} bytes", row.bounds.low, row.bounds.high);
     case kText: return "a text, or {file: PATH}";
     case kPath: return "a path";
@@ -294,6 +363,7 @@ std::string expected_of(const Row& row) {
     case kUrl: return "an origin such as https://agent.example";
     case kListen: return "http://127.0.0.1:PORT, https://ADDRESS:PORT or unix:///PATH, or a list of them";
     case kOrigins: return "an origin such as https://ui.example, or a list of them";
+    case kArguments:
     case kList:
       return row.choices.empty() ? fmt::format("a list of {} to {} texts", row.bounds.low, row.bounds.high)
                                  : fmt::format("a list of {}", fmt::join(row.choices, ", "));

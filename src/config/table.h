@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,18 +20,28 @@
 namespace agentd::config {
 
 enum class Type : std::uint8_t {
-  kSection,     // a mapping of the rows below it; low..high members, where high is not 0
-  kPrincipals,  // a list of "…[]" sections
-  kWorkflows,   // a list of mappings, {file: PATH}, or paths of files and folders
-  kString,      // low..high bytes
-  kText,        // a string, or {file: PATH}
-  kPath,        // of a file or folder, relative to the configuration's; "" = the default
-  kPaths,       // low..high of them
-  kUrl,         // http or https origin; "" = the default
-  kListen,      // one address to listen on, or a list of them
-  kList,        // strings: each one of `choices`, if there are any; low..high of them
-  kOrigins,     // low..high origins of browsers, or one
-  kChoice,      // one of `choices`; for the slot of an enumeration, in its order
+  kSection,    // a mapping of the rows below it; low..high members, where high is not 0
+  kItems,      // a list of "…[]" sections; low..high of them, where high is not 0
+  kNamed,      // a mapping of low..high names to "…[]" sections
+  kWorkflows,  // a list of mappings, {file: PATH}, or paths of files and folders
+  kString,     // low..high bytes
+  kText,       // a string, or {file: PATH}
+  kName,       // a-z, 0-9, _ and -, low..high of them
+  kPath,       // of a file or folder, relative to the configuration's; "" = the default
+  kPaths,      // low..high of them
+  kUrl,        // http or https origin; "" = the default
+  kBase,       // http or https URL without a query, that paths come after
+  kWeb,        // http or https URL
+  kEndpoint,   // a kBase, which is the only one of its list
+  kEndpoints,  // as kItems; an item that is a text is its url
+  kProgram,    // low..high bytes; the first of its list
+  kArguments,  // low..high texts; the others of its list
+  kVariables,  // of a program: names to texts, or to references as those of kSecret
+  kHeaders,    // of HTTP: the same
+  kListen,     // one address to listen on, or a list of them
+  kList,       // strings: each one of `choices`, if there are any; low..high of them
+  kOrigins,    // low..high origins of browsers, or one
+  kChoice,     // one of `choices`; for the slot of an enumeration, in its order
   kBoolean,
   kTrue,      // true; for no, the key is left out
   kInteger,   // low..high
@@ -44,9 +55,16 @@ enum class Type : std::uint8_t {
 inline constexpr std::uint64_t kLeastRateMs = 1000;
 inline constexpr std::uint64_t kMostRateMs = 86'400'000;
 
+// Where a kVariables or kHeaders goes.
+struct Variables {
+  std::vector<std::pair<std::string, std::string>>* texts;
+  std::vector<std::pair<std::string, Secret>>* secrets;
+};
+
 using Slot = std::variant<std::string*, bool*, std::uint64_t*, std::int64_t*, std::vector<std::string>*, double*,
                           std::optional<double>*, std::optional<Rate>*, std::optional<Secret>*, Role*, Provider*,
-                          Approval*, Nobody*>;
+                          Approval*, Nobody*, std::vector<PrincipalRule>*, std::vector<Endpoint>*, std::vector<Price>*,
+                          std::vector<McpServer>*, std::vector<Peer>*, Variables>;
 
 enum class Flag : std::uint8_t {
   kNone,
@@ -58,7 +76,7 @@ struct Row {
   std::string_view path;  // "" = the whole document
   Type type;
   Flag flag;
-  Slot (*slot)(Snapshot&);    // nullptr for a section or a list
+  Slot (*slot)(Snapshot&);    // nullptr for a section or the workflows
   std::string_view fallback;  // the default as it would be written; "" = none
   struct {
     std::uint64_t low = 0, high = 0;
@@ -69,8 +87,11 @@ struct Row {
 
 [[nodiscard]] std::span<const Row> table();
 
-// The row of a path: "a2a.principals[3].id" has that of "a2a.principals[].id". nullptr if there is none.
+// The row of a path: "a2a.principals[3].id" has that of "a2a.principals[].id". nullptr if there is
+// none, and below a kNamed.
 [[nodiscard]] const Row* find_row(std::string_view path);
+// The section of each item of a list, or of a kNamed.
+[[nodiscard]] const Row& item_of(const Row& list);
 // The members of a section, in order.
 [[nodiscard]] std::vector<const Row*> members_of(const Row& section);
 // "ring" of "a2a.events.ring".
@@ -78,7 +99,7 @@ struct Row {
 // "a2a.events" and "ring" to "a2a.events.ring"; "" and "a2a" to "a2a".
 [[nodiscard]] std::string join_path(std::string_view parent, std::string_view name);
 
-// A key (or "key=value") of the contract that this version does not have, so that nobody believes it works.
+// A key of the contract that this version does not have, so that nobody believes it works.
 [[nodiscard]] bool is_unsupported(std::string_view path);
 
 // "AGENTD_A2A_EVENTS_RING" of a2a.events.ring; "" of sections, lists and their items.

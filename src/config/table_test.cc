@@ -8,10 +8,20 @@
 namespace agentd::config {
 namespace {
 
+// Two rows are each a part of another's member.
+bool has_member(const Row& row) {
+  return row.slot != nullptr && row.type != Type::kEndpoint && row.type != Type::kArguments;
+}
+
+struct Address {
+  const void* operator()(const auto* member) const { return member; }
+  const void* operator()(const Variables& member) const { return member.secrets; }
+};
+
 TEST_F(Config, DefaultsOfTheTableAreThoseOfTheSnapshot) {
   Snapshot untouched;
   for (const Row& row : table()) {
-    if (row.fallback.empty()) continue;
+    if (row.fallback.empty() || row.path.contains("[]")) continue;
     // A document that says nothing but this row's default changes nothing.
     std::string text = fmt::format("\"{}\"", row.fallback);
     if (row.type == Type::kBoolean || row.type == Type::kInteger || row.type == Type::kNumber) text = row.fallback;
@@ -26,17 +36,32 @@ TEST_F(Config, DefaultsOfTheTableAreThoseOfTheSnapshot) {
   }
 }
 
+TEST_F(Config, DefaultsOfAServerAreThoseOfTheTable) {
+  const Json server = effective(good("mcp: {servers: {s: {command: x}}}"))["mcp"]["servers"]["s"];
+  int defaults = 0;
+  for (const Row& row : table()) {
+    if (row.fallback.empty() || !row.path.contains("[]")) continue;
+    ASSERT_TRUE(row.path.starts_with("mcp.servers[].")) << row.path;
+    EXPECT_EQ(server.value(std::string(name_of(row)), ""), row.fallback) << row.path;
+    ++defaults;
+  }
+  EXPECT_EQ(defaults, 2);
+}
+
 TEST_F(Config, EveryScalarRowReachesItsOwnMember) {
   std::set<std::string> variables;
   Snapshot snapshot;
+  snapshot.agent.model.endpoints.emplace_back();
+  snapshot.agent.prices.emplace_back();
+  snapshot.mcp.servers.emplace_back();
   snapshot.a2a.principals.emplace_back();
+  snapshot.a2a.peers.emplace_back();
   std::set<const void*> members;
   for (const Row& row : table()) {
-    if (row.slot == nullptr) continue;
-    members.insert(std::visit([](auto* member) -> const void* { return member; }, row.slot(snapshot)));
+    if (has_member(row)) members.insert(std::visit(Address{}, row.slot(snapshot)));
     if (const std::string variable = variable_of(row); !variable.empty()) variables.insert(variable);
   }
-  const auto scalars = std::ranges::count_if(table(), [](const Row& row) { return row.slot != nullptr; });
+  const auto scalars = std::ranges::count_if(table(), has_member);
   const auto variable = std::ranges::count_if(table(), [](const Row& row) { return !variable_of(row).empty(); });
   EXPECT_EQ(members.size(), static_cast<std::size_t>(scalars));
   EXPECT_EQ(variables.size(), static_cast<std::size_t>(variable));
@@ -56,7 +81,7 @@ TEST(ConfigSchema, HasEveryRowAndClosedObjects) {
       if (item) name.resize(name.size() - 2);
       ASSERT_TRUE(at->at("properties").contains(name)) << row.path;
       at = &at->at("properties").at(name);
-      if (item) at = &at->at("items");
+      if (item) at = &at->at(at->contains("items") ? "items" : "additionalProperties");
       rest.remove_prefix(std::min(dot + 1, rest.size()));
     }
     EXPECT_TRUE(at->at("description").get<std::string>().starts_with(row.description)) << row.path;

@@ -1,0 +1,129 @@
+#include "config/agent_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/files.h"
+
+namespace agentd::config {
+namespace {
+
+constexpr std::size_t kFileBytes = 256U << 10U;
+
+// What was written, not what was understood: a fault found before does not make another one here.
+bool is_written(const Document& document, const std::string& pointer) {
+  return document.value.contains(Json::json_pointer(pointer));
+}
+
+// Keys that are there, and are of no use with the model's provider.
+void check_stray(const Document& document, const std::vector<std::string>& names, const std::string& why,
+                 const std::string& expected, Report& report) {
+  for (const std::string& name : names) {
+    if (is_written(document, "/agent/model/" + name)) report.add("agent.model." + name, why, expected);
+  }
+}
+
+void check_model(const Document& document, const Snapshot& snapshot, Report& report) {
+  const Model& model = snapshot.agent.model;
+  const auto has = [&document](const std::string& name) { return is_written(document, "/agent/model/" + name); };
+  if (has("endpoint") && has("endpoints")) {
+    report.add("agent.model.endpoint", "is given beside endpoints", "one of the two");
+  }
+  if (model.provider == Provider::kScripted) {
+    if (has("provider") && document.value["agent"]["model"]["provider"] != "scripted") return;  // refused already
+    return check_stray(document, {"endpoint", "endpoints", "model", "api_key"}, "is of no use to the scripted model",
+                       "agent.model.provider of openai or anthropic", report);
+  }
+  check_stray(document, {"script"}, "is for the scripted model alone", "no such key", report);
+  if (!has("model")) report.add("agent.model", "misses model", "its name, as the provider has it");
+  if (!has("api_key") && !has("endpoint") && !has("endpoints")) {
+    report.add("agent.model", "misses api_key, which the provider's own endpoint asks for",
+               "{env: NAME} or {file: PATH}");
+  }
+}
+
+// No two items of the list at `path` have the same value of `member`.
+template <class Item>
+void check_twice(const Document& document, const std::vector<Item>& items, const std::string& path,
+                 std::string Item::* member, const std::string& member_name, Report& report) {
+  std::map<std::string, std::string> first;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string here = fmt::format("{}[{}].{}", path, i, member_name);
+    if ((items[i].*member).empty()) continue;
+    const auto [other, is_new] = first.emplace(items[i].*member, here);
+    if (!is_new) {
+      report.add(here, fmt::format("is that of another one, on line {}", document.locate(other->second).line));
+    }
+  }
+}
+
+// A budget in dollars counts nothing unless every model that may answer has its price. The scripted one costs none.
+void check_budget(const Snapshot& snapshot, Report& report) {
+  const auto& agent = snapshot.agent;
+  if (agent.model.provider == Provider::kScripted) return;
+  const auto check = [&](const std::string& model, const std::string& path) {
+    const bool is_priced = std::ranges::any_of(
+        agent.prices, [&](const Price& price) { return price.model == model || price.model.empty(); });
+    if (model.empty() || is_priced) return;
+    const std::string message = fmt::format("needs the price of {}, which is not among agent.prices", path);
+    if (agent.budget.usd_per_turn > 0) report.add("agent.budget.usd_per_turn", message, "{model, input, output} there");
+    if (agent.budget.usd_per_day > 0) report.add("agent.budget.usd_per_day", message, "{model, input, output} there");
+  };
+  check(agent.model.name, "agent.model.model");
+  for (std::size_t i = 0; i < agent.model.endpoints.size(); ++i) {
+    check(agent.model.endpoints[i].model, fmt::format("agent.model.endpoints[{}].model", i));
+  }
+}
+
+// They are read when the agent works; a misspelt one is told now.
+void check_files(const Snapshot& snapshot, Report& report) {
+  const auto& agent = snapshot.agent;
+  for (std::size_t i = 0; i < agent.files.size(); ++i) {
+    const auto text = read_text(agent.files[i], kFileBytes);
+    if (!text) report.add(fmt::format("agent.files[{}]", i), text.error().message);
+  }
+  for (std::size_t i = 0; i < agent.skills.size(); ++i) {
+    std::error_code error;
+    if (std::filesystem::is_directory(agent.skills[i], error)) continue;
+    report.add(fmt::format("agent.skills[{}]", i), "is not a folder", "a folder with a folder for each skill");
+  }
+}
+
+void check_servers(const Document& document, const Snapshot& snapshot, Report& report) {
+  for (const McpServer& server : snapshot.mcp.servers) {
+    const std::string path = "mcp.servers." + server.name;
+    const auto has = [&](const std::string& key) {
+      return is_written(document, fmt::format("/mcp/servers/{}/{}", server.name, key));
+    };
+    const Json& written = document.value["mcp"]["servers"][server.name];
+    if (!written.is_object() && !written.is_null()) continue;  // refused already
+    if (has("command") == has("url")) {
+      report.add(path, has("url") ? "has both command and url" : "misses command, or url", "exactly one of the two");
+      continue;
+    }
+    for (const char* key : {"args", "env", "cwd"}) {
+      if (has("url") && has(key)) report.add(path + "." + key, "is for a server with command", "no such key");
+    }
+    if (has("command") && has("headers")) {
+      report.add(path + ".headers", "is for a server with url", "no such key");
+    }
+  }
+}
+
+}  // namespace
+
+void check_agent(const Document& document, const Snapshot& snapshot, Report& report) {
+  check_model(document, snapshot, report);
+  check_twice(document, snapshot.agent.prices, "agent.prices", &Price::model, "model", report);
+  check_budget(snapshot, report);
+  check_files(snapshot, report);
+  check_servers(document, snapshot, report);
+  check_twice(document, snapshot.a2a.peers, "a2a.peers", &Peer::name, "name", report);
+}
+
+}  // namespace agentd::config
