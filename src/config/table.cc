@@ -51,7 +51,7 @@ constexpr Row kRows[] = {
     {"agent.model.script", kPath, kNone, AGENTD_SLOT(agent.model.script), "", {},
      "Rules of the scripted model; without it, the built-in ones."},
     {"agent.model.endpoint", kEndpoint, kNone, AGENTD_SLOT(agent.model.endpoints), "", {},
-     "Where the model is served, up to /chat/completions or /v1/messages; without it, at the provider's own."},
+     "Where the model is served, up to /chat/completions or /messages; without it, the provider's own."},
     {"agent.model.endpoints", kEndpoints, kNone, AGENTD_SLOT(agent.model.endpoints), "", {1, 16},
      "Several in place of one: the first that answers."},
     {"agent.model.endpoints[]", kSection, kNone, nullptr, "", {}, "One of them; or its url alone."},

@@ -66,6 +66,12 @@ workflows:
   EXPECT_EQ(setup->model.answer({.text = "hi"}).actions.front(), llm::Action(llm::Text{"yes"}));
 }
 
+TEST_F(SetupTest, TheBuiltInRulesStandInForAModelOfElsewhere) {
+  const auto setup = load("agent: {model: {provider: openai, model: m, endpoint: http://127.0.0.1:1/v1}}\n");
+  ASSERT_TRUE(setup.has_value()) << to_string(setup.error().front());
+  EXPECT_EQ(setup->model.answer({.text = "hi"}).actions.size(), 2U);
+}
+
 TEST_F(SetupTest, EveryFaultOfEveryFileIsToldWithItsPlace) {
   write("one.yaml", "name: one\nsteps:\n  a:\n    exec: [x]\n    tiemout: 1s\n");
   write("rules.yaml", "rules:\n  - reply:\n      - {txt: yes}\n");

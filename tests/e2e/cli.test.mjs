@@ -1,12 +1,12 @@
 // The commands of the binary, as a person or a script runs them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { Daemon, startDaemon, twoUsers } from './harness.mjs';
-import { Program, environment, eventually, makeFolder, removeFolder, run } from './processes.mjs';
+import { Program, environment, eventually, makeFolder, removeFolder, repository, run } from './processes.mjs';
 import { makeAjv } from './schemas.mjs';
 import { workflows } from './workflows.mjs';
 
@@ -50,11 +50,49 @@ test('--config-schema prints a JSON Schema that takes the configurations of thes
   const { code, stdout } = await run(['--config-schema']);
   assert.equal(code, 0);
   const isConfig = makeAjv().compile(JSON.parse(stdout));
-  for (const config of [daemon.config, { ...daemon.config, ...twoUsers().options.config }]) {
+  const work = {
+    agent: {
+      model: { provider: 'openai', model: 'm', temperature: 0.5,
+        endpoints: ['https://one.example/v1', { url: 'http://127.0.0.1:1', api_key: { env: 'K' } }] },
+      budget: { usd_per_day: 0.5 }, prices: [{ model: 'm', input: 1, output: 2.5 }], files: ['AGENTS.md'],
+    },
+    mcp: { servers: { one: { command: 'x', args: ['', '-y'], env: { A: 'a', B: { env: 'B' } } },
+      two: { url: 'https://two.example/mcp?x=1', headers: { 'X-A': { file: 'a' } }, tools: ['*'] } } },
+    a2a: { peers: [{ name: 'p', url: 'https://p.example' }] },
+  };
+  for (const config of [daemon.config, { ...daemon.config, ...twoUsers().options.config }, work]) {
     assert.ok(isConfig(config), JSON.stringify(isConfig.errors));
   }
-  for (const wrong of [{ agnet: {} }, { a2a: { events: { ring: 'big' } } }, { a2a: { bearer: 'literal' } }]) {
+  for (const wrong of [{ agnet: {} }, { a2a: { events: { ring: 'big' } } }, { a2a: { bearer: 'literal' } },
+    { agent: { model: { endpoints: [5] } } }, { agent: { model: { endpoints: ['one.example'] } } },
+    { agent: { prices: [{ model: 'm' }] } }, { mcp: { servers: { One: { command: 'x' } } } },
+    { mcp: { servers: { one: { command: 'x', env: { A: 1 } } } } }]) {
     assert.equal(isConfig(wrong), false, JSON.stringify(wrong));
+  }
+});
+
+// Every key of the configuration's schema: {path, value: its schema}; of an item, "list[].key".
+function* keys(schema, path = '') {
+  for (const [name, value] of Object.entries(schema.properties ?? {})) {
+    const at = path ? `${path}.${name}` : name;
+    if (!value.properties) yield { path: at, value };
+    yield* keys(value, at);
+    yield* keys(value.items ?? value.additionalProperties ?? {}, `${at}[]`);
+  }
+}
+
+test('docs/configuration.md has every key, with its default', async () => {
+  const text = readFileSync(join(repository, 'docs/configuration.md'), 'utf8');
+  const rows = new Map([...text.matchAll(/^\| `([^`]+)` \| (?:.*?) \| (.*?) \|/gm)].map(([, key, value]) => [key, value]));
+  const quoted = [...text.matchAll(/`([^`\n]+)`/g)].map(([, inside]) => inside);
+  for (const { path, value } of keys(JSON.parse((await run(['--config-schema'])).stdout))) {
+    if (path.includes('[]')) {
+      const name = path.split('[].').at(-1);
+      assert.ok(quoted.some((inside) => inside.split(/[^\w.]+/).includes(name)), path);
+    } else {
+      assert.ok(rows.has(path) || text.includes(`\n### ${path}\n`) || quoted.includes(path), path);
+      if ('default' in value) assert.equal(rows.get(path), `\`${value.default}\``, path);
+    }
   }
 });
 
