@@ -60,7 +60,7 @@ struct Receiver {
   std::function<void(std::string_view)> body;
   // The whole answer was read, whatever its status; or kPermissionDenied (the gate), kTimeout, kUnavailable (nobody there, no trust in
   // it, cut before the end, longer than `most_bytes`), kInvalidParams (no such URL, or a method or header that HTTP has not). The
-  // message names host and port, never the path, the query or a header.
+  // message names host and port, never the path, the query or the value of a header.
   std::move_only_function<void(Status)> done;
 };
 

@@ -148,8 +148,9 @@ curl_socket_t EasyTransfer::on_connect(void* self, curlsocktype, curl_sockaddr* 
     if (const auto kind = special_range(address->addr)) {
       static_cast<void>(transfer.refuse(
           Code::kPermissionDenied,
-          fmt::format("{}{} is a {} address, and where others say, requests go to public addresses only",
-                      transfer.request_.proxy.empty() ? "" : "its proxy ", address_text(address->addr), *kind)));
+          fmt::format(
+              "{}{} is a {} address; a URL that the configuration does not hold may lead to public addresses only",
+              transfer.request_.proxy.empty() ? "" : "its proxy ", address_text(address->addr), *kind)));
       return CURL_SOCKET_BAD;
     }
   }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/descriptor.h"
 
 namespace agentd::http {
 namespace {
@@ -26,6 +27,22 @@ bool receive(int fd, std::string& into) {
   if (got <= 0) return false;
   into.append(buffer, static_cast<std::size_t>(got));
   return true;
+}
+
+void send_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+sockaddr_in loopback(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
 }
 
 }  // namespace
@@ -46,16 +63,11 @@ bool FakeExchange::read_request() {
   return true;
 }
 
-void FakeExchange::send(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
+void FakeExchange::send(std::string_view bytes) { send_all(fd_, bytes); }
 
 void FakeExchange::answer(int status, std::string_view body, std::string_view headers) {
-  send(fmt::format("HTTP/1.1 {} X\r\n{}Content-Length: {}\r\n\r\n{}", status, headers, body.size(), body));
+  send(fmt::format("HTTP/1.1 {} X\r\n{}Connection: close\r\nContent-Length: {}\r\n\r\n{}", status, headers, body.size(),
+                   body));
 }
 
 void FakeExchange::answer_result(const Json& result) {
@@ -63,7 +75,7 @@ void FakeExchange::answer_result(const Json& result) {
 }
 
 void FakeExchange::begin_events() {
-  send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+  send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
 void FakeExchange::send_chunk(std::string_view bytes) { send(fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes)); }
@@ -83,11 +95,22 @@ void FakeExchange::wait_for_peer() {
   }
 }
 
+void FakeExchange::relay(std::uint16_t port) {
+  const Descriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(port);
+  if (::connect(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return;
+  pollfd ends[] = {{.fd = fd_, .events = POLLIN, .revents = 0}, {.fd = other.get(), .events = POLLIN, .revents = 0}};
+  while (::poll(ends, 2, kDeadlineMs) > 0) {
+    const bool from_peer = ends[0].revents != 0;
+    std::string bytes;
+    if (!receive(ends[from_peer ? 0 : 1].fd, bytes)) return;
+    send_all(ends[from_peer ? 1 : 0].fd, bytes);
+  }
+}
+
 FakeServer::FakeServer(Handler handler)
     : handler_(std::move(handler)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   AGENTD_CHECK(::bind(listener_, generic, size) == 0 && ::listen(listener_, 16) == 0, "no loopback socket");

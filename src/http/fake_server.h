@@ -5,6 +5,7 @@
 // s).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -32,8 +33,9 @@ class FakeExchange final {
   void send_chunk(std::string_view bytes);
   void send_result(const Json& result);  // one event of a stream
   void end_chunks() { send("0\r\n\r\n"); }
-  void cut();            // resets the connection
-  void wait_for_peer();  // until the peer closes
+  void cut();                      // resets the connection
+  void wait_for_peer();            // until the peer closes
+  void relay(std::uint16_t port);  // between the peer and that port of loopback, until one of them closes
 
  private:
   int fd_;

@@ -47,10 +47,11 @@ std::string connect_error(const Failure& failure) {
 std::string trust_error(const Failure& failure, const OutboundRequest& request) {
   long chain = 0;
   curl_easy_getinfo(failure.easy, CURLINFO_SSL_VERIFYRESULT, &chain);
-  if (chain == 0) return fmt::format("its certificate is another host's ({})", failure.detail);
+  constexpr long kNotFaulty = 1;  // at most: what libcurl holds until something is wrong with the chain
+  if (chain <= kNotFaulty) return fmt::format("its certificate is another host's ({})", failure.detail);
   return fmt::format("its certificate is not trusted ({}); {}", failure.detail,
-                     request.ca.empty() ? "name the file of its CA in `ca`"
-                                        : fmt::format("'{}' in `ca` does not hold its CA", request.ca));
+                     request.ca.empty() ? "if its CA is your own, name the file of that in `ca`"
+                                        : fmt::format("see whether '{}' in `ca` holds its CA", request.ca));
 }
 
 std::string cut_error(const Failure& failure) {
@@ -69,6 +70,7 @@ std::string text_of(const Failure& failure, const OutboundRequest& request) {
     case CURLE_PEER_FAILED_VERIFICATION: return trust_error(failure, request);
     case CURLE_SSL_CACERT_BADFILE:
       return fmt::format("'{}' in `ca` cannot be read, or holds no certificate in PEM", request.ca);
+    case CURLE_SSL_CONNECT_ERROR: return "the other end speaks no TLS, or none that we do; see that the port is right";
     case CURLE_OK:
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:

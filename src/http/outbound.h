@@ -1,6 +1,6 @@
 // What http::Client makes of a request before libcurl sees it, and of libcurl's errors after.
 //
-// Nothing here names a path, a query, a header or who is named in a URL: secrets stand there.
+// No error names a path, a query, the value of a header or the user in a URL: secrets stand there.
 #pragma once
 
 #include <curl/curl.h>
