@@ -45,7 +45,7 @@ TEST_F(Config, SaysWhatIsWrongWithTheModelsPlacesAndNumbers) {
           "9:9: agent.model.endpoints[1].url: has a query" + url,
           "10:10: agent.model.endpoints[2].url: has a fragment, or characters that no URL has" + url,
           "11:9: agent.model.endpoints[3]: misses url" + url,
-          "12:9: agent.model.endpoints[4].url: its port is not a number up to 65535" + url,
+          "12:9: agent.model.endpoints[4].url: names a user: what is secret has a key of its own" + url,
           "13:9: agent.model.endpoints[5]: is not a mapping; expected a mapping with members of url, model, "
           "api_key",
           "14:5: agent.model.api_key: a secret is a reference, never the secret itself: write {env: NAME} or "

@@ -58,6 +58,8 @@ TEST_F(Config, OneEndpointIsAListOfOne) {
   EXPECT_FALSE(effective(s)["agent"]["model"].contains("endpoint"));
   EXPECT_EQ(changes(s, good("agent: {model: {provider: openai, model: m, endpoints: [https://one.example/v1]}}")),
             Texts{});
+  EXPECT_EQ(changes(s, good("agent: {model: {provider: openai, model: m, endpoint: https://two.example}}")),
+            Texts{"agent.model.endpoints"});
   env_.emplace_back("AGENTD_AGENT_MODEL_ENDPOINT", "https://two.example");
   EXPECT_EQ(good(text).agent.model.endpoints[0].url, "https://two.example");
 }

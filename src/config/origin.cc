@@ -118,9 +118,9 @@ Result<std::string> parse_web(std::string_view text) {
     return fail(Code::kConfig, "has a fragment, or characters that no URL has");
   }
   const std::string_view rest = text.substr(scheme.size());
-  if (const auto authority = parse_authority(rest.substr(0, rest.find_first_of("/?"))); !authority) {
-    return std::unexpected(authority.error());
-  }
+  const std::string_view place = rest.substr(0, rest.find_first_of("/?"));
+  if (place.contains('@')) return fail(Code::kConfig, "names a user: what is secret has a key of its own");
+  if (const auto authority = parse_authority(place); !authority) return std::unexpected(authority.error());
   return std::string(text);
 }
 
