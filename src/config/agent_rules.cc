@@ -9,28 +9,33 @@
 #include <vector>
 
 #include "config/files.h"
+#include "config/table.h"
 
 namespace agentd::config {
 namespace {
 
 constexpr std::size_t kFileBytes = 256U << 10U;
 
-// What was written, not what was understood: a fault found before does not make another one here.
-bool is_written(const Document& document, const std::string& pointer) {
-  return document.value.contains(Json::json_pointer(pointer));
+// Of the path of a key that is no item of a list.
+Json::json_pointer pointer_of(std::string path) {
+  std::ranges::replace(path, '.', '/');
+  return Json::json_pointer("/" + path);
 }
+
+// What was written, not what was understood: a fault found before does not make another one here.
+bool is_written(const Document& document, const std::string& path) { return document.value.contains(pointer_of(path)); }
 
 // Keys that are there, and are of no use with the model's provider.
 void check_stray(const Document& document, const std::vector<std::string>& names, const std::string& why,
                  const std::string& expected, Report& report) {
   for (const std::string& name : names) {
-    if (is_written(document, "/agent/model/" + name)) report.add("agent.model." + name, why, expected);
+    if (is_written(document, "agent.model." + name)) report.add("agent.model." + name, why, expected);
   }
 }
 
 void check_model(const Document& document, const Snapshot& snapshot, Report& report) {
   const Model& model = snapshot.agent.model;
-  const auto has = [&document](const std::string& name) { return is_written(document, "/agent/model/" + name); };
+  const auto has = [&document](const std::string& name) { return is_written(document, "agent.model." + name); };
   if (has("endpoint") && has("endpoints")) {
     report.add("agent.model.endpoint", "is given beside endpoints", "one of the two");
   }
@@ -94,35 +99,34 @@ void check_files(const Snapshot& snapshot, Report& report) {
   }
 }
 
-void check_servers(const Document& document, const Snapshot& snapshot, Report& report) {
-  for (const McpServer& server : snapshot.mcp.servers) {
-    const std::string path = "mcp.servers." + server.name;
-    const auto has = [&](const std::string& key) {
-      return is_written(document, fmt::format("/mcp/servers/{}/{}", server.name, key));
-    };
-    const Json& written = document.value["mcp"]["servers"][server.name];
+}  // namespace
+
+void check_servers(const Document& document, const std::vector<McpServer>& servers, const std::string& section,
+                   Report& report) {
+  for (const McpServer& server : servers) {
+    const std::string path = join_path(section, server.name);
+    const Json& written = document.value.at(pointer_of(path));
     if (!written.is_object() && !written.is_null()) continue;  // refused already
+    const auto has = [&written](const char* key) { return written.is_object() && written.contains(key); };
     if (has("command") == has("url")) {
       report.add(path, has("url") ? "has both command and url" : "misses command, or url", "exactly one of the two");
       continue;
     }
     for (const char* key : {"args", "env", "cwd"}) {
-      if (has("url") && has(key)) report.add(path + "." + key, "is for a server with command", "no such key");
+      if (has("url") && has(key)) report.add(join_path(path, key), "is for a server with command", "no such key");
     }
     if (has("command") && has("headers")) {
-      report.add(path + ".headers", "is for a server with url", "no such key");
+      report.add(join_path(path, "headers"), "is for a server with url", "no such key");
     }
   }
 }
-
-}  // namespace
 
 void check_agent(const Document& document, const Snapshot& snapshot, Report& report) {
   check_model(document, snapshot, report);
   check_twice(document, snapshot.agent.prices, "agent.prices", &Price::model, "model", report);
   check_budget(snapshot, report);
   check_files(snapshot, report);
-  check_servers(document, snapshot, report);
+  check_servers(document, snapshot.mcp.servers, "mcp.servers", report);
   check_twice(document, snapshot.a2a.peers, "a2a.peers", &Peer::name, "name", report);
 }
 

@@ -174,6 +174,10 @@ bool is_variable_name(std::string_view name) {
   return !name.empty() && (name[0] < '0' || name[0] > '9') && name.find_first_not_of(kLetters) == name.npos;
 }
 
+void put_in_variables(Document& document, const Environment& env, Report& report) {
+  Substitution(env, report).visit(document.value, "");
+}
+
 void apply_environment(Document& document, const Environment& env, Report& report) {
   Substitution substitution(env, report);
   substitution.visit(document.value, "");

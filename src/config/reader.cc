@@ -43,6 +43,10 @@ void Reader::read() {
   read_value(*root, document_.value, "");
 }
 
+void Reader::read_servers(const Json& value, const std::string& path) {
+  read_value(*find_row("mcp.servers"), value, path);
+}
+
 void Reader::read_value(const Row& row, const Json& value, const std::string& path) {
   // A section whose members are all commented out is an empty one. Anything else that is null was forgotten,
   // and `bearer:` without a value must not mean that none is asked for.

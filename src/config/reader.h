@@ -18,6 +18,8 @@ class Reader final {
   Reader(const Document& document, const Environment& env, Snapshot& snapshot, Report& report);
 
   void read();
+  // The servers of another document: `value` stands at `path` in it, and is in the form of `mcp.servers`.
+  void read_servers(const Json& value, const std::string& path);
 
  private:
   void read_value(const Row& row, const Json& value, const std::string& path);

@@ -137,7 +137,7 @@ struct Source {
 [[nodiscard]] Json faults_to_json(const std::vector<Fault>& faults);
 
 // The document that would make this snapshot: every key with its value, secrets as "***", workflows of files
-// as {file: PATH}.
+// as {file: PATH}. Tool servers are all there, those of mcp.files too.
 [[nodiscard]] Json effective(const Snapshot& snapshot);
 
 // JSON Schema (draft 2020-12) of a configuration file, from the table.

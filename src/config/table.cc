@@ -138,6 +138,8 @@ constexpr Row kRows[] = {
      {100, 3600 * kSecond}, "How long it may take until it says what its tools are."},
     {"mcp.servers[].call_timeout", kDuration, kNone, AGENTD_SLOT(mcp.servers.back().call_timeout_ms), "2m",
      {100, 7 * kDay}, "How long one call of a tool may take."},
+    {"mcp.files", kPaths, kNone, AGENTD_SLOT(mcp.files), "", {0, 64},
+     "Further servers, in mcpServers documents such as .mcp.json."},
 
     {"a2a", kSection, kNone, nullptr, "", {},
      "The A2A interface: addresses, callers, the events extension."},
@@ -256,7 +258,7 @@ constexpr Row kRows[] = {
      "auto: text on a terminal, else JSON.", kFormats},
 };
 
-constexpr std::string_view kUnsupported[] = {"mcp.files", "a2a.push"};
+constexpr std::string_view kUnsupported[] = {"a2a.push"};
 // clang-format on
 
 #undef AGENTD_SLOT
