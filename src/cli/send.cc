@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "cli/answer.h"
 #include "cli/artifacts.h"
@@ -12,7 +13,6 @@
 #include "cli/fields.h"
 #include "cli/message.h"
 #include "cli/printable.h"
-#include "client/backoff.h"
 #include "client/launch.h"
 #include "client/rpc.h"
 
@@ -89,7 +89,7 @@ class Sending final {
   }
 
   Status follow(client::Call call) {
-    client::Backoff backoff;
+    Backoff backoff;
     for (int attempt = 1;; ++attempt) {
       const std::size_t before = taken_;
       call.deadlines = {.silence_ms = kSilenceMs, .total_ms = time_left()};

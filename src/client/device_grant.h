@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "client/backoff.h"
 #include "client/oauth.h"
 #include "client/rpc.h"
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/clock.h"
-#include "client/backoff.h"
 #include "client/feed_cursor.h"
 #include "client/rpc.h"
 

@@ -1,12 +1,12 @@
 // Backoff: how long to wait before the next attempt. Exponential with full jitter: the n-th wait is uniform
-// between 0 and min(30 s, 200 ms * 2^n), so that clients cut together do not come back together.
+// between 0 and min(30 s, first * 2^n), so that clients cut together do not come back together.
 // Confined to one thread; the random source is passed in.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-namespace agentd::client {
+namespace agentd {
 
 // Uniform in [0, 1).
 using Random = std::function<double()>;
@@ -17,13 +17,15 @@ class Backoff final {
   static constexpr std::int64_t kFirstMs = 200;
   static constexpr std::int64_t kMostMs = 30'000;
 
-  explicit Backoff(Random random = system_random) : random_(std::move(random)) {}
+  explicit Backoff(Random random = system_random, std::int64_t first_ms = kFirstMs)
+      : random_(std::move(random)), first_ms_(first_ms) {}
   [[nodiscard]] std::int64_t next_ms();
-  void reset() { bound_ms_ = kFirstMs; }
+  void reset() { bound_ms_ = first_ms_; }
 
  private:
   Random random_;
-  std::int64_t bound_ms_ = kFirstMs;
+  std::int64_t first_ms_;
+  std::int64_t bound_ms_ = first_ms_;
 };
 
-}  // namespace agentd::client
+}  // namespace agentd

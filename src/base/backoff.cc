@@ -1,10 +1,10 @@
-#include "client/backoff.h"
+#include "base/backoff.h"
 
 #include <algorithm>
 
 #include "base/ids.h"
 
-namespace agentd::client {
+namespace agentd {
 
 double system_random() {
   constexpr double kSteps = 9007199254740992.0;  // 2^53: every step is a double of its own
@@ -17,4 +17,4 @@ std::int64_t Backoff::next_ms() {
   return static_cast<std::int64_t>(random_() * static_cast<double>(bound));
 }
 
-}  // namespace agentd::client
+}  // namespace agentd

@@ -1,8 +1,8 @@
-#include "client/backoff.h"
+#include "base/backoff.h"
 
 #include <gtest/gtest.h>
 
-namespace agentd::client {
+namespace agentd {
 namespace {
 
 TEST(Backoff, DoublesItsBoundUpToThirtySecondsAndStartsAnewAfterAReset) {
@@ -12,6 +12,14 @@ TEST(Backoff, DoublesItsBoundUpToThirtySecondsAndStartsAnewAfterAReset) {
   }
   backoff.reset();
   EXPECT_EQ(backoff.next_ms(), 100);
+}
+
+TEST(Backoff, BeginsWhereItIsTold) {
+  Backoff backoff([] { return 0.5; }, 500);
+  EXPECT_EQ(backoff.next_ms(), 250);
+  EXPECT_EQ(backoff.next_ms(), 500);
+  backoff.reset();
+  EXPECT_EQ(backoff.next_ms(), 250);
 }
 
 TEST(Backoff, JitterIsFull) {
@@ -31,4 +39,4 @@ TEST(Backoff, TheSystemsRandomStaysInItsRange) {
 }
 
 }  // namespace
-}  // namespace agentd::client
+}  // namespace agentd
