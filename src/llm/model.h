@@ -53,8 +53,9 @@ struct Completion {
     kRefused,  // by the model, or a filter of its provider
   };
   std::string text;
+  // Each has an id of its own. None with kLength and kRefused: the last may be half.
   std::vector<ToolCall> calls;
-  Usage usage;
+  Usage usage;  // estimated where the provider does not count
   Stop stop = Stop::kEnd;
   bool operator==(const Completion&) const = default;
 };
