@@ -153,7 +153,7 @@ TEST_F(ClientGate, KeepsNoConnectionOnWhichAnAnswerWasGivenUp) {
 // What the server does on a connection after its first answer.
 class ClientKeeps : public ClientTest {
  protected:
-  int second_requests_ = 0;
+  std::atomic<int> second_requests_ = 0;
   FakeServer server_{[this](FakeExchange& exchange) {
     exchange.send("HTTP/1.1 200 X\r\nContent-Length: 5\r\n\r\nfirst");
     if (exchange.read_request()) ++second_requests_;
