@@ -52,7 +52,7 @@ Status AnswerReader::read(std::string_view bytes, std::string& text) {
     if (item.type != http::SseItem::Type::kEvent) continue;
     if (auto taken = decoder_->take(item.data, text); !taken) return taken;
   }
-  if (!read) return fail(Code::kUnavailable, "the answer is malformed: " + read.error().message);
+  if (!read && !over()) return fail(Code::kUnavailable, "the answer is malformed: " + read.error().message);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/redact.h"
 #include "llm/answer_reader.h"
 #include "llm/anthropic.h"
 #include "llm/failure.h"
@@ -44,15 +45,10 @@ std::string_view host_of(std::string_view url) {
 }
 
 // A provider may echo the key that it was given.
-std::string presentable(std::string words, const std::optional<config::Secret>& key) {
-  if (key && !key->value.empty()) {
-    constexpr std::string_view kMark = "…";
-    for (auto at = words.find(key->value); at != std::string::npos; at = words.find(key->value, at + kMark.size())) {
-      words.replace(at, key->value.size(), kMark);
-    }
-  }
-  std::ranges::replace_if(words, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  return cut_text(words, kMostWords);
+std::string presentable(std::string_view words, const std::optional<config::Secret>& key) {
+  std::string text = key ? Redactor({key->value}).redact(words) : std::string(words);
+  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  return cut_text(text, kMostWords);
 }
 
 bool may_say_when(int status) { return status == 429 || status == 503 || status == 529; }
@@ -212,8 +208,7 @@ void Question::Impl::say(std::string_view text) {
 }
 
 Error Question::Impl::named(Error error) const {
-  error.message =
-      fmt::format("{}: {}", host_of(endpoint().url), presentable(std::move(error.message), endpoint().api_key));
+  error.message = fmt::format("{}: {}", host_of(endpoint().url), presentable(error.message, endpoint().api_key));
   return error;
 }
 

@@ -291,7 +291,7 @@ TEST_F(RemoteTest, SaysWhatIsRefusedWithoutTheKey) {
   const auto heard = ask(model_at({script.url()}));
   EXPECT_EQ(heard.code(), Code::kConfig);
   EXPECT_EQ(heard.message(),
-            place_of(script) + ": it refuses the key; see `api_key` of agent.model (HTTP 401): no such key: …, …");
+            place_of(script) + ": it refuses the key; see `api_key` of agent.model (HTTP 401): no such key: ***, ***");
   EXPECT_EQ(script.requests(), 1);
   EXPECT_TRUE(heard.log.empty());
 }
