@@ -14,6 +14,7 @@ TEST(Failure, TellsWhatMayPassFromWhatMayNot) {
   }
   EXPECT_EQ(failure_of_status(429, R"({"error":{"type":"insufficient_quota","message":"pay"}})", "m").code,
             Code::kConfig);
+  EXPECT_EQ(failure_of_status(500, R"({"error":{"type":"invalid_request_error"}})", "m").code, Code::kUnavailable);
 }
 
 TEST(Failure, SaysWhatToDo) {

@@ -112,6 +112,11 @@ class RemoteTest : public testing::Test {
     return {loop_, client_, clock_, std::move(model), [this] { return random_; }};
   }
 
+  // After what is due on the loop now.
+  void end_soon() {
+    loop_.post([this] { loop_.stop(); });
+  }
+
   // The whole of one question.
   Heard ask(config::Model model) {
     RemoteModel asked = remote(std::move(model));
@@ -210,12 +215,22 @@ TEST_F(RemoteTest, TakesAnAnswerWhoseConnectionIsHeldOpenOrCutAfterIt) {
     Script script({[held](FakeExchange& exchange) {
       exchange.begin_events();
       exchange.send_chunk(openai_stream());
-      if (held) exchange.wait_for_peer();
+      // Each lasts 10 s unless the peer closes; together they last longer than the test.
+      for (int i = 0; held && i < 3; ++i) exchange.wait_for_peer();
     }});
     const auto heard = ask(model_at({script.url()}));
     EXPECT_TRUE(heard.good()) << heard.message();
     EXPECT_EQ(script.requests(), 1);
   }
+}
+
+TEST_F(RemoteTest, ForgetsTheAttemptBefore) {
+  Script script({stream(events({R"({"choices":[{"delta":{"content":"Hi"}}]})"})), status(500, "data: boom"), answer});
+  const auto heard = ask(model_at({script.url()}));
+  EXPECT_TRUE(heard.good()) << heard.message();
+  ASSERT_GT(heard.log.size(), 3);
+  EXPECT_TRUE(heard.log[1].ends_with("the answer was cut: it does not say why it ends")) << heard.log[1];
+  EXPECT_TRUE(heard.log[2].ends_with("it cannot answer now (HTTP 500): data: boom")) << heard.log[2];
 }
 
 TEST_F(RemoteTest, BacksOffWithJitter) {
@@ -252,6 +267,7 @@ TEST_F(RemoteTest, GoesOnToTheNextEndpointAtOnceThoughTheFirstAsksForPatience) {
 }
 
 TEST_F(RemoteTest, TriesTheEndpointsInTurnButNoneThatRefused) {
+  random_ = 1.0 / 128;
   Script refusing({status(401)});
   Script failing({status(500), status(500), answer});
   auto model = model_at({refusing.url(), failing.url()});
@@ -260,6 +276,7 @@ TEST_F(RemoteTest, TriesTheEndpointsInTurnButNoneThatRefused) {
   EXPECT_TRUE(heard.good()) << heard.message();
   EXPECT_EQ(refusing.requests(), 1);
   EXPECT_EQ(failing.requests(), 3);
+  EXPECT_EQ(heard.waits, (std::vector<std::int64_t>{0, 3, 7}));
 }
 
 TEST_F(RemoteTest, GivesUpAfterItsRetries) {
@@ -370,42 +387,75 @@ TEST_F(RemoteTest, GoesToTheProviderItselfWhenNoEndpointIsNamed) {
   }
 }
 
+TEST_F(RemoteTest, TrustsTheCaOfTheConfiguration) {
+  Script script({answer});
+  auto model = model_at({"https://" + place_of(script) + "/v1"});
+  model.ca = "/nowhere/ca.pem";
+  model.retries = 0;
+  const auto heard = ask(model);
+  EXPECT_EQ(heard.code(), Code::kUnavailable);
+  EXPECT_TRUE(heard.message().contains("'/nowhere/ca.pem' in `ca` cannot be read")) << heard.message();
+}
+
 TEST_F(RemoteTest, RefusesAUrlThatIsNone) {
   const auto heard = ask(model_at({"gopher://host"}));
   EXPECT_EQ(heard.code(), Code::kConfig);
   EXPECT_TRUE(heard.message().starts_with("host: that is no URL")) << heard.message();
 }
 
-TEST_F(RemoteTest, IsSilentOnceItsQuestionIsDestroyed) {
-  for (const bool within_again : {true, false}) {
-    Script script({[](FakeExchange& exchange) {
-                     exchange.begin_events();
-                     exchange.send_chunk(openai_stream().substr(0, 700));
-                   },
-                   answer});
+TEST_F(RemoteTest, IsSilentOnceItsQuestionIsDestroyedWithinAgain) {
+  Script script({status(500), answer});
+  RemoteModel model = remote(model_at({script.url()}));
+  Heard heard;
+  std::optional<Question> question;
+  auto listener = listen(heard);
+  listener.again = [&](const Error&, std::int64_t) {
+    question.reset();
+    end_soon();
+  };
+  question = model.ask(kRequest, std::move(listener));
+  run();
+  EXPECT_TRUE(heard.log.empty() && !heard.done);
+  EXPECT_EQ(script.requests(), 1);
+}
+
+TEST_F(RemoteTest, IsSilentOnceItsQuestionIsDestroyedWithinText) {
+  const std::string text = events({R"({"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]})"});
+  const Script::Act acts[] = {stream(text + "data: {\n\n"), stream(text + "data: [DONE]\n\n"),
+                              [](FakeExchange& exchange) {
+                                exchange.begin_events();
+                                exchange.send_chunk(openai_stream().substr(0, 700));
+                              },
+                              status(200, R"({"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]})",
+                                     "Content-Type: application/json\r\n")};
+  for (const auto& act : acts) {
+    Script script({act, answer});
     RemoteModel model = remote(model_at({script.url()}));
     Heard heard;
-    Question question;
+    std::optional<Question> question;
     auto listener = listen(heard);
-    const auto end = [&] {
-      question = {};
-      // What is due on the loop now would come before this.
-      loop_.post([this] { loop_.stop(); });
+    listener.text = [&](std::string_view) {
+      question.reset();
+      end_soon();
     };
-    if (within_again) {
-      listener.again = [&](const Error&, std::int64_t) { end(); };
-    } else {
-      listener.text = [&](std::string_view piece) {
-        heard.log.push_back(fmt::format("text {}", piece));
-        end();
-      };
-    }
     question = model.ask(kRequest, std::move(listener));
     run();
-    EXPECT_FALSE(heard.done);
-    EXPECT_EQ(heard.log.size(), 1);
+    EXPECT_TRUE(heard.log.empty() && !heard.done);
     EXPECT_EQ(script.requests(), 1);
   }
+}
+
+TEST_F(RemoteTest, IsDoneOnce) {
+  Script script({answer});
+  RemoteModel model = remote(model_at({script.url()}));
+  int times = 0;
+  net::Timer later(loop_);
+  const Question question = model.ask(kRequest, {.text = {}, .again = {}, .done = [&](const Result<Completion>&) {
+                                                   ++times;
+                                                   later.arm(600, [this] { loop_.stop(); });
+                                                 }});
+  run();
+  EXPECT_EQ(times, 1);
 }
 
 TEST_F(RemoteTest, CanBeAskedAnewWithinDone) {
