@@ -6,8 +6,8 @@
 // that resolves to something else the second time gains nothing (http/address.h). No redirect is followed, no proxy is taken from the
 // environment. Certificates are always verified. Confined to its loop's thread, and never blocks it (names are resolved on a thread of
 // libcurl's). Every wait has a deadline.
-// Connections are kept and used again, but none of kAnywhere by a request of kPublic; HTTP/1.1. Of a kept connection that dies, a request
-// is sent again on a new one only if none of its body was sent: what a POST does is not done twice.
+// Connections are kept and used again, but none of kAnywhere by a request of kPublic; HTTP/1.1. When one that was kept dies before the answer,
+// an idempotent request is sent again on a new one, and any other fails: what a POST does is not done twice.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +83,7 @@ class Transfer final {
 
 class Client final {
  public:
-  explicit Client(net::Loop& loop);
+  explicit Client(net::Loop& loop);  // which outlives it
   ~Client();  // after all transfers are gone; in a callback of one, too
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

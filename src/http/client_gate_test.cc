@@ -77,7 +77,7 @@ TEST_F(ClientGate, SaysWhichAddressAndWhy) {
   EXPECT_EQ(
       fetch_public("inside.test").message(),
       fmt::format(
-          "inside.test:{}: 127.0.0.1 is a loopback address; a URL that the configuration does not hold may lead to "
+          "inside.test:{}: the address is 127.0.0.1 (loopback); a URL that the configuration does not hold may lead to "
           "public addresses only",
           server_.port()));
 }
@@ -123,7 +123,7 @@ TEST_F(ClientGate, AppliesToAProxyAndNotToWhatIsBehindIt) {
   request.reach = Reach::kPublic;
   const auto received = fetch(request);
   EXPECT_EQ(received.code(), Code::kPermissionDenied);
-  EXPECT_TRUE(received.message().starts_with("10.0.0.1:81: its proxy 127.0.0.1 is a loopback address"))
+  EXPECT_TRUE(received.message().starts_with("10.0.0.1:81: the address of its proxy is 127.0.0.1 (loopback);"))
       << received.message();
 }
 
@@ -160,18 +160,24 @@ class ClientKeeps : public ClientTest {
   }};
 };
 
-TEST_F(ClientKeeps, NoBodyIsSentASecondTime) {
+TEST_F(ClientKeeps, APostIsNotSentASecondTime) {
   EXPECT_EQ(fetch(get_of(server_.url())).body, "first");
   const auto received = fetch(post_of(server_.url()));
   EXPECT_EQ(received.code(), Code::kUnavailable);
-  EXPECT_TRUE(received.message().ends_with(": the connection ended before the answer")) << received.message();
+  EXPECT_TRUE(received.message().ends_with(": a connection that was kept ended before the answer"))
+      << received.message();
   EXPECT_EQ(second_requests_, 1);
 }
 
-TEST_F(ClientKeeps, WhatHasNoBodyIsSentAgainOnANewConnection) {
+TEST_F(ClientKeeps, WhatIsIdempotentIsSentAgainOnANewConnection) {
   EXPECT_EQ(fetch(get_of(server_.url())).body, "first");
-  EXPECT_EQ(fetch(get_of(server_.url())).body, "first");
-  EXPECT_EQ(second_requests_, 1);
+  int died = 0;
+  for (const char* method : {"GET", "PUT", "DELETE"}) {
+    auto request = get_of(server_.url());
+    request.method = method;
+    EXPECT_EQ(fetch(request).body, "first") << method;
+    EXPECT_EQ(second_requests_, ++died) << method;
+  }
 }
 
 using ClientNames = ClientTest;

@@ -310,7 +310,8 @@ TEST_F(ClientTest, CallsNothingOfATransferThatIsGone) {
   static_cast<void>(client_.start({.url = "none"}, {.done = [](const Status&) { ADD_FAILURE(); }}));
   Transfer replaced = client_.start(get_of(server.url()), {.done = [](const Status&) { ADD_FAILURE(); }});
   Received received;
-  replaced = client_.start(get_of(server.url()), receive(received));
+  Transfer next = client_.start(get_of(server.url()), receive(received));
+  replaced = std::move(next);
   run();
   EXPECT_TRUE(received.good());
 }

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -23,6 +24,12 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+// RFC 9110, section 9.2.2.
+bool is_idempotent(std::string_view method) {
+  constexpr std::string_view kIdempotent[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"};
+  return std::ranges::find(kIdempotent, method) != std::end(kIdempotent);
+}
+
 }  // namespace
 
 EasyTransfer::EasyTransfer(net::Loop& loop, std::shared_ptr<MultiHandle> multi, OutboundRequest request,
@@ -36,17 +43,10 @@ EasyTransfer::EasyTransfer(net::Loop& loop, std::shared_ptr<MultiHandle> multi, 
 EasyTransfer::~EasyTransfer() { end(); }
 
 void EasyTransfer::begin() {
-  Status sound = check_request(request_);
-  if (sound && !request_.proxy.empty()) {
-    if (const auto proxy = destination_of(request_.proxy); !proxy) {
-      sound = fail(Code::kInvalidParams, "`proxy` is no URL such as http://host:port");
-    }
-  }
-  auto destination = destination_of(request_.url);
-  if (sound && !destination) sound = std::unexpected(destination.error());
-  if (!sound) {
+  auto destination = check(request_);
+  if (!destination) {
     // Not within start().
-    return pause_.arm(0, [this, why = sound.error()] { give_up(why); });
+    return pause_.arm(0, [this, why = destination.error()] { give_up(why); });
   }
   destination_ = std::move(*destination);
   easy_.reset(curl_easy_init());
@@ -93,20 +93,17 @@ void EasyTransfer::set_destination() {
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   if (request_.ca.empty()) return;
   for (const auto option : {CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO}) set(option, request_.ca.c_str());
-  for (const auto option : {CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH})
-    set<const char*>(option, nullptr);  // and nobody else
-  set(CURLOPT_CA_CACHE_TIMEOUT, 0L);    // the file may be replaced
+  // And nobody else.
+  for (const auto option : {CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH}) set<const char*>(option, nullptr);
+  set(CURLOPT_CA_CACHE_TIMEOUT, 0L);  // the file may be replaced
 }
 
-// The body is read by a function, and not given whole: so libcurl cannot begin again with it on another connection.
 void EasyTransfer::set_request() {
   set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   if (request_.method == "HEAD") set(CURLOPT_NOBODY, 1L);
   if (request_.body.empty() && request_.method != "POST" && request_.method != "PUT") return;
-  set(CURLOPT_POST, 1L);
   set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-  set(CURLOPT_READFUNCTION, &EasyTransfer::on_send);
-  set(CURLOPT_READDATA, this);
+  set(CURLOPT_POSTFIELDS, request_.body.c_str());
 }
 
 void EasyTransfer::set_headers() {
@@ -135,6 +132,8 @@ void EasyTransfer::set_callbacks() {
   set(CURLOPT_ERRORBUFFER, detail_.data());
   set(CURLOPT_OPENSOCKETFUNCTION, &EasyTransfer::on_connect);
   set(CURLOPT_OPENSOCKETDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &EasyTransfer::on_request);
+  set(CURLOPT_PREREQDATA, this);
   set(CURLOPT_HEADERFUNCTION, &EasyTransfer::on_header);
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &EasyTransfer::on_body);
@@ -144,24 +143,17 @@ void EasyTransfer::set_callbacks() {
 // The gate. Of several addresses of a name, each is asked about.
 curl_socket_t EasyTransfer::on_connect(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<EasyTransfer*>(self);
-  if (transfer.request_.reach == Reach::kPublic) {
-    if (const auto kind = special_range(address->addr)) {
-      static_cast<void>(transfer.refuse(
-          Code::kPermissionDenied,
-          fmt::format(
-              "{}{} is a {} address; a URL that the configuration does not hold may lead to public addresses only",
-              transfer.request_.proxy.empty() ? "" : "its proxy ", address_text(address->addr), *kind)));
-      return CURL_SOCKET_BAD;
-    }
-  }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  return transfer.lets_by(address->addr)
+             ? ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol)
+             : CURL_SOCKET_BAD;
 }
 
-std::size_t EasyTransfer::on_send(char* into, std::size_t, std::size_t most, void* self) {
+// Before the request is sent, and again when libcurl would send it anew because a kept connection died.
+int EasyTransfer::on_request(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<EasyTransfer*>(self);
-  const std::size_t size = transfer.request_.body.copy(into, most, transfer.sent_);
-  transfer.sent_ += size;
-  return size;
+  if (!std::exchange(transfer.sent_, true) || is_idempotent(transfer.request_.method)) return CURL_PREREQFUNC_OK;
+  static_cast<void>(transfer.refuse(Code::kUnavailable, "a connection that was kept ended before the answer"));
+  return CURL_PREREQFUNC_ABORT;
 }
 
 std::size_t EasyTransfer::on_header(char* data, std::size_t, std::size_t size, void* self) {
@@ -170,6 +162,15 @@ std::size_t EasyTransfer::on_header(char* data, std::size_t, std::size_t size, v
 
 std::size_t EasyTransfer::on_body(char* data, std::size_t, std::size_t size, void* self) {
   return static_cast<EasyTransfer*>(self)->take_body({data, size}) ? size : CURL_WRITEFUNC_ERROR;
+}
+
+bool EasyTransfer::lets_by(const sockaddr& address) {
+  const auto special = request_.reach == Reach::kPublic ? special_range(address) : std::nullopt;
+  if (!special) return true;
+  return refuse(Code::kPermissionDenied,
+                fmt::format("the address{} is {} ({}); a URL that the configuration does not hold may lead to public "
+                            "addresses only",
+                            request_.proxy.empty() ? "" : " of its proxy", address_text(address), *special));
 }
 
 bool EasyTransfer::take_header(std::string_view line) {
@@ -220,7 +221,8 @@ void EasyTransfer::become_due() {
 void EasyTransfer::finish(CURLcode code) {
   if (code == CURLE_OK && head_state_ != Head::kReading) {
     result_.emplace();
-  } else if (refusal_ && (code == CURLE_COULDNT_CONNECT || code == CURLE_WRITE_ERROR)) {
+  } else if (refusal_ &&
+             (code == CURLE_COULDNT_CONNECT || code == CURLE_WRITE_ERROR || code == CURLE_ABORTED_BY_CALLBACK)) {
     result_ = std::unexpected(*refusal_);
   } else {
     const Failure failure{

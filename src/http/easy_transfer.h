@@ -4,6 +4,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cstddef>
@@ -51,9 +52,10 @@ class EasyTransfer final : public std::enable_shared_from_this<EasyTransfer> {
   void set(CURLoption option, T value);
 
   static curl_socket_t on_connect(void* self, curlsocktype purpose, curl_sockaddr* address);
-  static std::size_t on_send(char* into, std::size_t, std::size_t most, void* self);
+  static int on_request(void* self, char*, char*, int, int);
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self);
+  [[nodiscard]] bool lets_by(const sockaddr& address);
   [[nodiscard]] bool take_header(std::string_view line);
   [[nodiscard]] bool take_body(std::string_view piece);
   [[nodiscard]] bool refuse(Code code, std::string_view what);
@@ -65,7 +67,7 @@ class EasyTransfer final : public std::enable_shared_from_this<EasyTransfer> {
   const OutboundRequest request_;
   Receiver receiver_;
   Destination destination_;
-  std::size_t sent_ = 0;  // of the body
+  bool sent_ = false;  // or begun to be
 
   // Of the answer.
   ResponseHead head_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -35,6 +36,19 @@ bool is_token(std::string_view text) {
 bool is_field_value(std::string_view text) {
   return std::ranges::none_of(text,
                               [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
+}
+
+// Nothing for what is no URL of HTTP.
+std::optional<Destination> parse(const std::string& url) {
+  Destination destination{.url{curl_url()}, .place = {}};
+  CURLU* parsed = destination.url.get();
+  AGENTD_CHECK(parsed != nullptr, "libcurl is out of memory");
+  if (url.contains('\0') || curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return std::nullopt;
+  const std::string scheme = part(parsed, CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https") return std::nullopt;
+  destination.place =
+      fmt::format("{}:{}", part(parsed, CURLUPART_HOST), part(parsed, CURLUPART_PORT, CURLU_DEFAULT_PORT));
+  return destination;
 }
 
 std::string connect_error(const Failure& failure) {
@@ -75,29 +89,14 @@ std::string text_of(const Failure& failure, const OutboundRequest& request) {
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
     case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_FAIL_REWIND: return cut_error(failure);
+    case CURLE_RECV_ERROR: return cut_error(failure);
     default: return curl_easy_strerror(failure.code);
   }
 }
 
 }  // namespace
 
-Result<Destination> destination_of(const std::string& url) {
-  Destination destination{.url{curl_url()}, .place = {}};
-  CURLU* parsed = destination.url.get();
-  AGENTD_CHECK(parsed != nullptr, "libcurl is out of memory");
-  const bool sound = !url.contains('\0') && curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
-  const std::string scheme = part(parsed, CURLUPART_SCHEME);
-  if (!sound || (scheme != "http" && scheme != "https")) {
-    return fail(Code::kInvalidParams, "that is no URL such as https://host/path or http://host:port/path");
-  }
-  destination.place =
-      fmt::format("{}:{}", part(parsed, CURLUPART_HOST), part(parsed, CURLUPART_PORT, CURLU_DEFAULT_PORT));
-  return destination;
-}
-
-Status check_request(const OutboundRequest& request) {
+Result<Destination> check(const OutboundRequest& request) {
   if (!is_token(request.method)) return fail(Code::kInvalidParams, "the method of a request is no method of HTTP");
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name)) return fail(Code::kInvalidParams, "the name of a header holds what no name may");
@@ -108,7 +107,13 @@ Status check_request(const OutboundRequest& request) {
       return fail(Code::kInvalidParams, fmt::format("the header '{}' is not for a request to set", name));
     }
   }
-  return {};
+  if (!request.proxy.empty() && !parse(request.proxy)) {
+    return fail(Code::kInvalidParams, "the URL of the proxy is none such as http://host:port");
+  }
+  auto destination = parse(request.url);
+  if (!destination)
+    return fail(Code::kInvalidParams, "that is no URL such as https://host/path or http://host:port/path");
+  return *std::move(destination);
 }
 
 Error error_of(const Failure& failure, const OutboundRequest& request, const std::string& place) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "http/client.h"
@@ -22,9 +23,8 @@ struct Destination {
   std::string place;  // "host:port"
 };
 
-// Errors: kInvalidParams.
-[[nodiscard]] Result<Destination> destination_of(const std::string& url);
-[[nodiscard]] Status check_request(const OutboundRequest& request);
+// Where the request goes. Errors: kInvalidParams, for what is no request of HTTP.
+[[nodiscard]] Result<Destination> check(const OutboundRequest& request);
 
 // What became of a transfer that did not end well.
 struct Failure {

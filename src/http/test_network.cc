@@ -33,7 +33,7 @@ void ask_slowly() {
   std::unique_lock lock(slow().mutex);
   ++slow().asking;
   slow().changed.notify_all();
-  slow().changed.wait(lock, [] { return !slow().on; });
+  slow().changed.wait_for(lock, std::chrono::seconds(20), [] { return !slow().on; });
   --slow().asking;
   slow().changed.notify_all();
 }
