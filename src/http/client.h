@@ -84,7 +84,7 @@ class Transfer final {
 class Client final {
  public:
   explicit Client(net::Loop& loop);  // which outlives it
-  ~Client();  // after all transfers are gone; in a callback of one, too
+  ~Client();                         // after all transfers are gone; in a callback of one, too
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 

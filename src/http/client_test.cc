@@ -314,6 +314,7 @@ TEST_F(ClientTest, CallsNothingOfATransferThatIsGone) {
   replaced = std::move(next);
   run();
   EXPECT_TRUE(received.good());
+  EXPECT_TRUE(fetch(get_of(server.url())).good()) << "time enough for those that are gone";
 }
 
 TEST_F(ClientTest, CanBeDestroyedInTheLastCallback) {
