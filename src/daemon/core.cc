@@ -20,7 +20,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
     : journal_(loop, store),
       audit_(journal_, feed, clock, setup.config.store.audit),
       settings_(setup.config, feed),
-      instance_(loop, feed, store, clock, setup.config.agent.name, config::name_of(setup.config.agent.model)),
+      instance_(loop, feed, journal_, clock, setup.config.agent.name, config::name_of(setup.config.agent.model)),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
       processes_(loop),
@@ -49,6 +49,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
 }
 
 Status Core::load() {
+  if (Status status = instance_.load(); !status) return status;
   if (Status status = tasks_.load(); !status) return status;
   if (Status status = conversations_.load(); !status) return status;
   if (Status status = sign_in_.load(); !status) return status;

@@ -51,7 +51,7 @@ struct Life {
         journal(loop, store, /*retry_ms=*/5),
         audit(journal, feed, clock, setting.config.store.audit),
         settings(setting.config, feed),
-        instance(loop, feed, store, clock, "test", "scripted"),
+        instance(loop, feed, journal, clock, "test", "scripted"),
         tasks(journal, feed, clock, setting.tasks),
         conversations(journal, feed, clock, setting.conversations),
         processes(loop),

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "base/version.h"
 
 namespace agentd::runtime {
@@ -11,16 +12,28 @@ constexpr std::int64_t kPushEveryMs = 250;
 
 }  // namespace
 
-Instance::Instance(net::Loop& loop, feed::Feed& feed, const store::Store& store, const Clock& clock, std::string name,
+Instance::Instance(net::Loop& loop, feed::Feed& feed, Journal& journal, const Clock& clock, std::string name,
                    std::string model)
     : feed_(feed),
-      store_(store),
+      journal_(journal),
       clock_(clock),
       name_(std::move(name)),
       model_(std::move(model)),
       started_ms_(clock.mono_ms()),
       pushed_ms_(started_ms_ - kPushEveryMs),
       later_(loop) {}
+
+Status Instance::load() {
+  const auto body = journal_.store().instance();
+  if (!body) return std::unexpected(body.error());
+  if (body->empty()) return {};
+  const Json kept = Json::parse(*body, nullptr, false);
+  if (!kept.is_object()) return fail(Code::kUnavailable, "the row of the instance cannot be read from the store");
+  const auto reason = kept.find("paused");
+  paused_ = reason != kept.end() && reason->is_string();
+  if (paused_) log::warn("still paused: nothing starts until 'agentd resume'", {{"reason", *reason}});
+  return {};
+}
 
 void Instance::rename(std::string name, std::string model) {
   if (name == name_ && model == model_) return;
@@ -37,12 +50,14 @@ void Instance::drain(const std::string& reason) {
 
 bool Instance::pause(const std::string& reason) {
   if (std::exchange(paused_, true)) return false;
+  journal_.put(store::InstanceRow{.body = dump_json({{"paused", reason}})});
   feed_.push(feed::Visibility::all(), feed::Paused{reason});
   return true;
 }
 
 bool Instance::unpause() {
   if (!std::exchange(paused_, false)) return false;
+  journal_.put(store::InstanceRow{.body = dump_json({{"paused", nullptr}})});
   feed_.push(feed::Visibility::all(), feed::Resumed{});
   return true;
 }
@@ -73,8 +88,8 @@ feed::Status Instance::payload() const {
                        {"runs_finished", counters_.runs_finished},
                        {"tokens_in", counters_.tokens_in},
                        {"tokens_out", counters_.tokens_out}},
-          .store_kind = store_.kind(),
-          .store_degraded = store_.degraded()};
+          .store_kind = journal_.store().kind(),
+          .store_degraded = journal_.store().degraded()};
 }
 
 }  // namespace agentd::runtime

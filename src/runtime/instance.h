@@ -1,6 +1,6 @@
 // Instance: the slim view of the daemon as a whole (`status` on the feed), its counters, and whether it is draining or paused.
 //
-// A change is pushed at once, then at most four times a second; the last state is always sent.
+// A change is pushed at once, then at most four times a second; the last state is always sent. A pause outlasts the daemon.
 // Confined to the core thread.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "feed/feed.h"
 #include "net/loop.h"
-#include "store/store.h"
+#include "runtime/journal.h"
 
 namespace agentd::runtime {
 
@@ -20,8 +20,10 @@ struct Counters {
 
 class Instance final {
  public:
-  Instance(net::Loop& loop, feed::Feed& feed, const store::Store& store, const Clock& clock, std::string name,
+  Instance(net::Loop& loop, feed::Feed& feed, Journal& journal, const Clock& clock, std::string name,
            std::string model);
+
+  [[nodiscard]] Status load();  // pushes nothing
 
   // Changes counters through `change` and pushes what came of it.
   template <class Change>
@@ -32,7 +34,8 @@ class Instance final {
   void rename(std::string name, std::string model);
   // Draining begins once; later calls do nothing.
   void drain(const std::string& reason);
-  // Whether new steps and rounds are held back. False when that changes nothing.
+  // Whether new steps and rounds are held back, until it is called off, in this life or a later one. False when that changes
+  // nothing.
   bool pause(const std::string& reason);
   bool unpause();
   void changed();
@@ -48,7 +51,7 @@ class Instance final {
   void push();
 
   feed::Feed& feed_;
-  const store::Store& store_;
+  Journal& journal_;
   const Clock& clock_;
   std::string name_, model_;
   const std::int64_t started_ms_;

@@ -51,6 +51,26 @@ TEST_F(InstanceTest, DrainingIsToldToEveryoneAndOnce) {
   EXPECT_EQ(pushed("status").back()["draining"], true);
 }
 
+TEST_F(InstanceTest, APauseOutlastsTheDaemonUntilItIsCalledOff) {
+  instance().pause("lunch");
+  instance().pause("more lunch");
+  ASSERT_TRUE(run_until_durable());
+  begin();
+  EXPECT_TRUE(instance().paused());
+  EXPECT_TRUE(pushed("").empty()) << "nothing has changed";
+  EXPECT_TRUE(instance().unpause());
+  ASSERT_TRUE(run_until_durable());
+  begin();
+  EXPECT_FALSE(instance().paused());
+}
+
+TEST_F(InstanceTest, ARowThatCannotBeReadIsNoStart) {
+  ASSERT_TRUE(store_.commit_now({store::InstanceRow{"[]"}}));
+  const Status loaded = instance().load();
+  ASSERT_FALSE(loaded.has_value());
+  EXPECT_EQ(loaded.error().code, Code::kUnavailable);
+}
+
 TEST_F(InstanceTest, SaysWhenTheStoreRefuses) {
   EXPECT_FALSE(instance().payload().store_degraded);
   store_.set(Mood::kRefuses);

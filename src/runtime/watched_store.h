@@ -90,6 +90,7 @@ class WatchedStore final : public store::Store {
   [[nodiscard]] Result<std::vector<store::AuditRow>> audit(std::size_t limit) const override {
     return inner_->audit(limit);
   }
+  [[nodiscard]] Result<std::string> instance() const override { return inner_->instance(); }
   [[nodiscard]] Result<std::uint64_t> reserved_seq() const override { return inner_->reserved_seq(); }
   [[nodiscard]] std::string kind() const override { return inner_->kind(); }
   [[nodiscard]] bool degraded() const override { return mood_ == Mood::kRefuses; }

@@ -22,6 +22,7 @@ struct Tables {
   std::map<std::string, SessionRow> sessions;
   std::map<std::int64_t, AuditRow> audit;
   std::int64_t audited = 0;  // the newest number
+  std::string instance;
   std::uint64_t reserved = 0;
 
   void apply(const TaskRow& row) { tasks[row.id] = row; }
@@ -35,6 +36,7 @@ struct Tables {
     ++audited;
     audit[audited] = {.number = audited, .ts_ms = row.ts_ms, .body = row.body};
   }
+  void apply(const InstanceRow& row) { instance = row.body; }
   void apply(const DropTask& drop) { tasks.erase(drop.id); }
   void apply(const DropRun& drop) {
     runs.erase(drop.id);
@@ -134,6 +136,10 @@ class MemoryStore final : public Store {
   Result<std::vector<AuditRow>> audit(std::size_t limit) const override {
     const MutexLock lock(mutex_);
     return newest(tables_.audit, limit);
+  }
+  Result<std::string> instance() const override {
+    const MutexLock lock(mutex_);
+    return tables_.instance;
   }
   Result<std::uint64_t> reserved_seq() const override {
     const MutexLock lock(mutex_);

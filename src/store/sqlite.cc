@@ -40,6 +40,7 @@ class SqliteStore final : public Store {
   }
   Result<std::vector<SessionRow>> sessions() const override { return read(&SqliteReader::sessions); }
   Result<std::vector<AuditRow>> audit(std::size_t limit) const override { return read(&SqliteReader::audit, limit); }
+  Result<std::string> instance() const override { return read(&SqliteReader::instance); }
   Result<std::uint64_t> reserved_seq() const override { return read(&SqliteReader::reserved_seq); }
 
   std::string kind() const override { return "sqlite"; }

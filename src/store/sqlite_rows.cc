@@ -140,6 +140,7 @@ SqliteWriter::SqliteWriter(SQLite::Database db)
       idempotency_(db_, "REPLACE INTO idempotency VALUES(?,?,?,?,?)"),
       session_(db_, "REPLACE INTO session VALUES(?,?,?)"),
       audit_(db_, "INSERT INTO audit(ts_ms, body) VALUES(?,?)"),
+      instance_(db_, "REPLACE INTO instance VALUES(1,?)"),
       reserve_(db_,
                "INSERT INTO reserved VALUES(1,?) "
                "ON CONFLICT(only) DO UPDATE SET seq_end = max(seq_end, excluded.seq_end)"),
@@ -187,6 +188,7 @@ void SqliteWriter::put(const IdempotencyRow& row) {
 }
 void SqliteWriter::put(const SessionRow& row) { execute(session_, row.sid, row.expires_ms, row.body); }
 void SqliteWriter::put(const AuditRow& row) { execute(audit_, row.ts_ms, row.body); }
+void SqliteWriter::put(const InstanceRow& row) { execute(instance_, row.body); }
 void SqliteWriter::put(const DropTask& drop) { execute(drop_task_, drop.id); }
 void SqliteWriter::put(const DropRun& drop) {
   execute(drop_run_, drop.id);
@@ -217,6 +219,7 @@ SqliteReader::SqliteReader(SQLite::Database db)
       idempotency_(db_, "SELECT * FROM idempotency WHERE principal=? AND key=?"),
       sessions_(db_, "SELECT * FROM session ORDER BY sid"),
       audit_(db_, "SELECT * FROM audit ORDER BY number DESC LIMIT ?"),
+      instance_(db_, "SELECT body FROM instance"),
       reserved_(db_, "SELECT seq_end FROM reserved") {}
 
 std::vector<TaskRow> SqliteReader::tasks() { return query(tasks_, task_of); }
@@ -242,6 +245,10 @@ std::vector<AuditRow> SqliteReader::audit(std::size_t limit) {
   auto rows = query(audit_, audit_of, limit_of(limit));
   std::ranges::reverse(rows);
   return rows;
+}
+
+std::string SqliteReader::instance() {
+  return first(query(instance_, [](SQLite::Statement& row) { return text(row, 0); })).value_or("");
 }
 
 std::uint64_t SqliteReader::reserved_seq() {

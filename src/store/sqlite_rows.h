@@ -32,6 +32,7 @@ class SqliteWriter final {
   void put(const IdempotencyRow& row);
   void put(const SessionRow& row);
   void put(const AuditRow& row);
+  void put(const InstanceRow& row);
   void put(const DropTask& drop);
   void put(const DropRun& drop);
   void put(const DropConversation& drop);
@@ -43,7 +44,8 @@ class SqliteWriter final {
 
   SQLite::Database db_;
   SQLite::Statement begin_, commit_, rollback_;
-  SQLite::Statement task_, run_, step_, conversation_, message_, idempotency_, session_, audit_, reserve_, release_;
+  SQLite::Statement task_, run_, step_, conversation_, message_, idempotency_, session_, audit_, instance_, reserve_,
+      release_;
   SQLite::Statement drop_task_, drop_run_, drop_steps_, drop_conversation_, drop_messages_, drop_idempotency_,
       drop_session_, drop_audit_before_, drop_audit_beyond_;
 };
@@ -62,12 +64,13 @@ class SqliteReader final {
   [[nodiscard]] std::optional<IdempotencyRow> idempotency(const std::string& principal, const std::string& key);
   [[nodiscard]] std::vector<SessionRow> sessions();
   [[nodiscard]] std::vector<AuditRow> audit(std::size_t limit);
+  [[nodiscard]] std::string instance();
   [[nodiscard]] std::uint64_t reserved_seq();
 
  private:
   SQLite::Database db_;
   SQLite::Statement tasks_, task_, runs_, run_, steps_, conversations_, messages_, idempotency_, sessions_, audit_,
-      reserved_;
+      instance_, reserved_;
 };
 
 }  // namespace agentd::store

@@ -46,6 +46,10 @@ CREATE TABLE session(
 CREATE TABLE audit(
   number INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, ts_ms INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE INDEX audit_by_age ON audit(ts_ms);
+)sql",
+                                                   R"sql(
+CREATE TABLE instance(
+  only INTEGER PRIMARY KEY CHECK (only = 1), body TEXT NOT NULL) STRICT;
 )sql"};
 
 int pragma(SQLite::Database& db, const char* name) { return db.execAndGet(fmt::format("PRAGMA {}", name)).getInt(); }

@@ -12,7 +12,7 @@
 
 namespace agentd::store {
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 // Makes `file` with mode 0600 when it is missing. Call it before the first connection: it closes a descriptor
 // of the file, which drops every lock that this process has on it. Errors: kUnavailable.

@@ -235,13 +235,14 @@ TEST(Sqlite, RefusesWhatANewerVersionMade) {
   const TemporaryFolder folder;
   must_open(folder.path()).reset();
   run_sql(folder.path() + "/agentd.db", "PRAGMA user_version=99");
-  expect_in(refusal(folder.path()), "made by a newer agentd (its schema is version 99, this one knows 3)");
+  expect_in(refusal(folder.path()), "made by a newer agentd (its schema is version 99, this one knows 4)");
 }
 
 TEST(Sqlite, BringsAnOlderVersionUpToDateAndKeepsWhatItHolds) {
   const TemporaryFolder folder;
   ASSERT_TRUE(must_open(folder.path())->commit_now({live_task("kept")}));
-  run_sql(folder.path() + "/agentd.db", "DROP TABLE session; DROP TABLE audit; PRAGMA user_version=1");
+  run_sql(folder.path() + "/agentd.db",
+          "DROP TABLE session; DROP TABLE audit; DROP TABLE instance; PRAGMA user_version=1");
   const auto store = must_open(folder.path());
   EXPECT_TRUE(store->task("kept").value());
   const SessionRow session{.sid = "ds_1", .expires_ms = 7, .body = "b"};

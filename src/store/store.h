@@ -73,6 +73,10 @@ struct AuditRow {
   bool operator==(const AuditRow&) const = default;
 };
 
+struct InstanceRow {  // the only one: what is kept of the daemon as a whole
+  std::string body;   // JSON
+};
+
 // What a batch is made of.
 struct DropTask {
   std::string id;
@@ -102,7 +106,8 @@ struct ReleaseSeq {
   std::uint64_t end = 0;
 };
 using Op = std::variant<TaskRow, RunRow, StepRow, ConversationRow, MessageRow, IdempotencyRow, SessionRow, AuditRow,
-                        DropTask, DropRun, DropConversation, DropIdempotencyBefore, DropSession, TrimAudit, ReserveSeq,
+                        InstanceRow, DropTask, DropRun, DropConversation, DropIdempotencyBefore, DropSession, TrimAudit,
+                        ReserveSeq,
                         ReleaseSeq>;  // a row = put (insert or replace); an AuditRow is appended
 using Batch = std::vector<Op>;
 
@@ -133,6 +138,7 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions() const = 0;  // by sid
   // The newest `limit`, oldest first. Numbers grow, and none is used twice.
   [[nodiscard]] virtual Result<std::vector<AuditRow>> audit(std::size_t limit) const = 0;
+  [[nodiscard]] virtual Result<std::string> instance() const = 0;        // its body; "" when none was put
   [[nodiscard]] virtual Result<std::uint64_t> reserved_seq() const = 0;  // 0 when nothing ever was
 
   [[nodiscard]] virtual std::string kind() const = 0;  // "sqlite" or "memory"

@@ -67,6 +67,7 @@ TEST_P(StoreTest, IsEmptyAtFirst) {
   EXPECT_FALSE(store().idempotency("ada", "k").value());
   EXPECT_TRUE(store().sessions()->empty());
   EXPECT_TRUE(store().audit(10)->empty());
+  EXPECT_EQ(store().instance().value(), "");
   EXPECT_EQ(store().reserved_seq().value(), 0U);
 }
 
@@ -187,6 +188,12 @@ TEST_P(StoreTest, TrimsTheAuditTrailByAgeAndByCount) {
   EXPECT_EQ(numbers(), std::vector<std::int64_t>{5}) << "a number is not used twice";
 }
 
+TEST_P(StoreTest, KeepsOneRowOfTheInstance) {
+  put({InstanceRow{"old"}, InstanceRow{"other"}});
+  put({InstanceRow{"new"}});
+  EXPECT_EQ(store().instance().value(), "new");
+}
+
 TEST_P(StoreTest, NeverLowersWhatIsReserved) {
   put({ReserveSeq{1'000}});
   put({ReserveSeq{10}});
@@ -219,7 +226,7 @@ TEST_P(StoreTest, CallsDoneInOrderAndOnlyWhenReadsSeeTheBatch) {
     store().commit({task_row(id, "TASK_STATE_WORKING", id), ReserveSeq{static_cast<std::uint64_t>(i + 1)}},
                    [&, i, id](const Status& status) {
                      if (!status || !store().task(id).value()) ++unseen;
-                     if (store().reserved_seq().value() < static_cast<std::uint64_t>(i + 1)) ++unseen;
+                     if (store().reserved_seq().value() < static_cast<std::uint64_t>(i) + 1) ++unseen;
                      order.push_back(i);
                      if (i == kBatches - 1) last.set_value();
                    });

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { COMMAND } from './contract.mjs';
 import { commandMessage, recordedProcesses, startDaemon, twoProcesses, userMessage } from './harness.mjs';
 import { allGone, descendants, seeded } from './processes.mjs';
+import { done, said } from './sign_in.mjs';
 import { workflows } from './workflows.mjs';
 
 const later = { configuration: { returnImmediately: true } };
@@ -154,4 +155,26 @@ test('tasks are what they were after a restart', async (t) => {
   const before = [await daemon.sendTask('pieces'), (await daemon.command('workflow.run', { workflow: 'chain' })).task];
   await daemon.restart();
   for (const task of before) assert.deepEqual(await daemon.getTask(task.id), task);
+});
+
+test('an instance that is paused is so after a kill, says so, and goes on once it is resumed', async (t) => {
+  const daemon = await startDaemon(t, { config });
+  await done(daemon, 'admin.pause', { reason: 'lunch' });
+  const { task: run } = await daemon.command('workflow.run', { workflow: 'chain' }, later);
+  const turn = await daemon.sendTask('hello', later);
+  await daemon.restart({ kill: true });
+  const still = daemon.log.split('\n').find((line) => line.includes('still paused'));
+  assert.equal(JSON.parse(still).reason, 'lunch');
+  assert.equal((await said(daemon, 'status')).paused, true);
+  const feed = await daemon.feed({ fromSeq: 0 });
+  // What a later command has pushed comes after all that the start began by itself.
+  await done(daemon, 'workflow.signal', { name: 'here' });
+  await feed.until('the command', ({ kind, data }) => kind === 'task' && ![run.id, turn.id].includes(data.task.id));
+  assert.equal(feed.of('step').length, 0);
+  for (const { id } of [run, turn]) assert.notEqual((await daemon.getTask(id)).status.state, 'TASK_STATE_COMPLETED');
+  await done(daemon, 'admin.resume');
+  for (const { id } of [run, turn]) await daemon.taskIn(id, 'COMPLETED');
+  feed.close();
+  await daemon.restart({ kill: true });
+  assert.equal((await said(daemon, 'status')).paused, false);
 });
