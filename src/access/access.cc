@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/glob.h"
+
 namespace agentd::access {
 namespace {
 

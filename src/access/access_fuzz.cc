@@ -12,6 +12,7 @@
 
 #include "access/access.h"
 #include "base/check.h"
+#include "base/glob.h"
 
 namespace {
 
@@ -97,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     AGENTD_CHECK(caller.error().metadata.empty() != token.has_value(), "a wrong token is told from none");
   }
 
-  AGENTD_CHECK(agentd::access::matches_glob(head.origin.value_or(""), head.host.value_or("")) ==
+  AGENTD_CHECK(agentd::matches_glob(head.origin.value_or(""), head.host.value_or("")) ==
                    matches(head.origin.value_or(""), head.host.value_or("")),
                "a glob matches what its letters and stars say");
 

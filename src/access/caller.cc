@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/glob.h"
+
 namespace agentd::access {
 namespace {
 
@@ -16,26 +18,6 @@ std::string_view to_string(config::Role role) {
     case config::Role::kAgent: return "agent";
   }
   return "user";
-}
-
-bool matches_glob(std::string_view glob, std::string_view text) {
-  // Where the last * was, and how much of the text it has taken so far: on a miss it takes one character more.
-  std::size_t star = std::string_view::npos, taken = 0, g = 0, t = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      taken = t;
-    } else if (g < glob.size() && glob[g] == text[t]) {
-      ++g;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++taken;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
 bool is_granted(const Caller& caller, std::string_view name) {

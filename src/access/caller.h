@@ -34,7 +34,4 @@ struct Caller {
 // Whether it may run that workflow: any, unless grants of the form workflow.run:GLOB name which.
 [[nodiscard]] bool may_run_workflow(const Caller& caller, std::string_view workflow);
 
-// Whether `text` is what `glob` says, in which each * stands for any number of characters.
-[[nodiscard]] bool matches_glob(std::string_view glob, std::string_view text);
-
 }  // namespace agentd::access

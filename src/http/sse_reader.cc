@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <system_error>
+
 namespace agentd::http {
 
 Status SseReader::read(std::string_view bytes, std::vector<SseItem>& out) {
@@ -60,6 +63,10 @@ void SseReader::take_field(std::string_view name, std::string_view value) {
     event_ = value;
   } else if (name == "id" && value.find('\0') == std::string_view::npos) {
     id_ = value;
+  } else if (name == "retry") {
+    std::int64_t ms = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
+    if (error == std::errc() && end == value.data() + value.size() && ms >= 0) retry_ms_ = ms;
   }
 }
 

@@ -2,13 +2,13 @@
 //
 // Follows the HTML standard: lines end in LF, CR or CRLF, a leading BOM is dropped, `data` lines are joined
 // by LF, `id` holds until the next one, an event without data is no event. Two things beyond it: comments are
-// delivered (the feed's bookmarks are comments), and an event is bounded. `retry` is read over: the feed
-// reader has its own back-off. Confined to one thread. Cost: each byte is copied once, and once more when a
+// delivered (the feed's bookmarks are comments), and an event is bounded. Confined to one thread. Cost: each byte is copied once, and once more when a
 // line arrives in pieces.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +33,8 @@ class SseReader final {
   // Appends what `bytes` completes to `out`. Error: kParse, when an event or a line is longer than the bound;
   // the stream cannot be read on after it.
   [[nodiscard]] Status read(std::string_view bytes, std::vector<SseItem>& out);
+  // How long the server asks to wait before reconnecting, if it has.
+  [[nodiscard]] std::optional<std::int64_t> retry_ms() const { return retry_ms_; }
 
  private:
   void end_line(std::string_view line, std::vector<SseItem>& out);
@@ -44,6 +46,7 @@ class SseReader final {
   bool first_line_ = true;
   bool after_cr_ = false;  // an LF at the front of the next bytes belongs to the CR before it
   bool has_data_ = false;
+  std::optional<std::int64_t> retry_ms_;
   std::string event_;
   std::string id_;
   std::string data_;

@@ -1,8 +1,9 @@
 // Server: one MCP server (Model Context Protocol) as the agent uses it: started or connected to, kept up, its tools listed and called.
 //
-// It speaks JSON-RPC over a child's stdin and stdout or over Streamable HTTP. One that ends or cannot be reached is tried again with a back-off;
-// meanwhile its tools stay listed and calls of them fail at once, saying why. The same server serves all turns at once.
-// Confined to its loop's thread.
+// It speaks JSON-RPC over a child's stdin and stdout or over Streamable HTTP. One that ends, or cannot be reached, is tried again after
+// 0.5 s, and twice as long each time, up to a minute; when it has been there for a minute, that begins anew. Meanwhile its tools stay
+// listed and calls of them fail at once, saying why. The same server serves all turns at once. What a program says of its own secrets
+// is taken out of its last words. Confined to its loop's thread. Not to be destroyed within a callback of its own or of a call.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,12 @@ struct Tool {
 struct ToolResult {
   std::string text;
   Json content = Json::array();
-  Json structured;  // null = none
+  Json structured = nullptr;  // null = none
   bool is_error = false;
 };
 
-// A question of the server's to a person (elicitation). Answered once, by the member of this name.
+// A question of the server's to a person (elicitation). Answered once, by the member of this name; when nobody waits for the answer any
+// more, that does nothing.
 struct Elicitation {
   std::string message;
   Json schema;  // of the answer, an object
@@ -43,11 +45,12 @@ struct Elicitation {
   std::move_only_function<void(Json answer)> answer;
 };
 
-// Called on the loop, never within call().
+// Called on the loop, never within call(). The call may be destroyed within each.
 struct CallListener {
   std::function<void(double progress, double total, const std::string& message)> progress;  // total 0 = unknown
   std::function<void(Elicitation)> elicit;
-  // Errors: kUnavailable (the server is not there, or went away), kTimeout, kInvalidParams (it refuses the arguments).
+  // Errors: kUnavailable (the server is not there, went away, or has an error of its own), kTimeout (it was silent for call_timeout,
+  // while no person was asked), kInvalidParams (no such tool, or the arguments do not fit it).
   std::move_only_function<void(Result<ToolResult>)> done;
 };
 
@@ -70,18 +73,19 @@ class Server final {
  public:
   struct Events {
     std::function<void()> tools_changed;
-    std::function<void(process::ChildId node, int pid)> child_started;  // only of one that is a program
+    // Only of one that is a program. The end of the last is told when this is gone already.
+    std::function<void(process::ChildId node, int pid)> child_started;  // also within the constructor
     std::function<void(process::ChildId node)> child_ended;
   };
 
-  // Starts at once. The references outlive this, and this its calls.
+  // Starts at once. The references outlive this.
   Server(net::Loop& loop, process::Children& children, http::Client& client, config::McpServer config, Events events);
-  ~Server();  // ends the program, by the kill ladder of Children
+  ~Server();  // ends the program, by the kill ladder of Children; calls under way fail, a turn of the loop later
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   [[nodiscard]] const config::McpServer& config() const;
-  // Those that the configuration lets by. Empty until it is there for the first time.
+  // At most 1,000, those that the configuration lets by. Empty until it is there for the first time.
   [[nodiscard]] const std::vector<Tool>& tools() const;
   // "ready", "starting", or why it is not there.
   [[nodiscard]] std::string state() const;

@@ -35,7 +35,7 @@ struct ChildSpec {
   std::size_t output_cap = 1U << 20U;                    // bytes kept of stdout, the first; of stderr the last 64 KiB
   std::int64_t timeout_ms = 0;                           // 0 = none
   // One that is talked to: with `on_line`, its stdin stays open for write(), and its output is not kept but handed over line by line,
-  // without the line's end, empty lines left out; one of more than 8 MiB is passed over. Called on the loop, never after `done`.
+  // without the line's end, empty lines left out; one of more than 16 MiB is passed over. Called on the loop, never after `done`.
   std::function<void(std::string_view line)> on_line = nullptr;      // of stdout
   std::function<void(std::string_view line)> on_err_line = nullptr;  // of stderr; null: its end is kept, as of others
 };

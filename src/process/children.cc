@@ -24,7 +24,7 @@ namespace agentd::process {
 namespace {
 
 constexpr std::size_t kErrCap = 64U << 10U;
-constexpr std::size_t kLineCap = 8U << 20U;
+constexpr std::size_t kLineCap = 16U << 20U;
 constexpr std::size_t kWaitingCap = 8U << 20U;  // of what a child has not read
 constexpr std::size_t kTurnReads = 4;           // of 64 KiB for one output in one turn of the loop
 constexpr std::size_t kLastReads = 64;          // when all writers are dead: more than a pipe holds

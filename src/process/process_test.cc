@@ -362,10 +362,10 @@ TEST_F(TalkTest, SaysSoWhenAChildHasClosedItsInput) {
 }
 
 TEST_F(TalkTest, PassesOverALineThatIsTooLong) {
-  talk("head -c 9000000 /dev/zero | tr '\\0' x; echo; echo short");
+  talk("head -c 17000000 /dev/zero | tr '\\0' x; echo; echo short");
   await(1);
   EXPECT_EQ(heard_, std::vector<std::string>{"short"});
-  EXPECT_EQ(results_.front().out_dropped, 9'000'000U);
+  EXPECT_EQ(results_.front().out_dropped, 17'000'000U);
 }
 
 }  // namespace
