@@ -1,6 +1,8 @@
 // The agentd program: the command line, with the daemon behind `serve` and `check`.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "cli/cli.h"
 #include "config/snapshot.h"
 #include "daemon/daemon.h"
@@ -8,6 +10,8 @@
 
 int main(int argc, char** argv) {
   using namespace agentd;
+  // Started by the daemon, not by people.
+  if (argc == 2 && std::string_view(argv[1]) == "subagent") return daemon::subagent();
   return cli::run_cli(
       argc, argv,
       {.serve =

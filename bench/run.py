@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 
+import agent
 import alone
 import calls
 import fan_out
@@ -30,7 +31,8 @@ PARTS = {"start": alone.starts, "idle": alone.idle, "first-event": alone.first_e
          "fifty": fan_out.fifty, "one-at-a-time": fan_out.one_at_a_time, "peers": fan_out.peers, "burst": fan_out.burst,
          "owners": streams.owners, "memory": streams.idle_memory, "reconnects": streams.reconnects,
          "stalled": streams.stalled, "revoke": revoke.revoke, "status": status.status,
-         "send": calls.send_message, "get": calls.get_task}
+         "send": calls.send_message, "get": calls.get_task,
+         "agent-rounds": agent.rounds, "agent-crowd": agent.crowd, "agent-conversation": agent.conversation}
 
 
 def machine() -> dict:

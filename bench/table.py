@@ -116,6 +116,16 @@ ROWS = [
     Row("idle CPU, no streams", "nothing wakes more often than once in 10 s", "", ("idle_wakings_per_10s",),
         lambda r: f"{r['idle_wakings_per_10s']:.0f} wakings in 10 s",
         lambda r: at_most(r["idle_wakings_per_10s"], 1, 1), lambda r: f"{r['idle_cpu_ms_per_10s']:.1f} ms of CPU"),
+    Row("CPU of the daemon for a message that takes one round of a chat model, durable", "1 ms", "0.5 ms", ("round_cpu_ms",),
+        lambda r: f"{r['round_cpu_ms']:.2f} ms", lambda r: at_most(r["round_cpu_ms"], 1, 0.5)),
+    Row("200 turns at once that wait for a slow model", "100 MB, 4 threads beyond the edges", "50 MB",
+        ("crowd_resident_mib", "crowd_threads"),
+        lambda r: f"{r['crowd_resident_mib']:.0f} MiB, {r['crowd_threads']:.0f} threads in all",
+        lambda r: (r["crowd_resident_mib"] < 95 and r["crowd_threads_more"] <= 4, r["crowd_resident_mib"] < 47)),
+    Row("a message in a conversation of 5,000 messages", "as in a new one", "",
+        ("long_conversation_ms", "fresh_conversation_ms"),
+        lambda r: f"{r['long_conversation_ms']:.1f} ms; in a new one {r['fresh_conversation_ms']:.1f} ms",
+        lambda r: None),
 ]
 
 

@@ -4,7 +4,7 @@
 - A folder may use only folders above it in the list of the top CMakeLists.txt.
 - A source of src/<folder> includes only from its own folder and those that its CMakeLists.txt names in USES;
   a folder named there that nothing includes from is a fault too. USES is the whole truth, never transitive.
-- A unit test may include what its folder reaches through USES, and what its own LINKS reach.
+- A unit test, or what several of them share (*_fixture.h), may include what its folder reaches through USES, and what its own LINKS reach.
 - Some libraries belong to some folders (FENCES).
 """
 import pathlib
@@ -68,7 +68,7 @@ def check_folder(folder: str, order: list[str], uses: dict[str, list[str]], test
         if use not in order or order.index(use) >= order.index(folder):
             faults.append(f"src/{folder}/CMakeLists.txt: USES {use}, which is not above {folder}")
     for path in sorted(p for p in (SRC / folder).rglob("*") if p.suffix in {".h", ".cc"}):
-        is_test = path.stem.endswith("_test")
+        is_test = path.stem.endswith(("_test", "_fixture"))
         allowed = reach({folder} | tests, uses) if is_test else {folder, *uses[folder]}
         for line, own, system in includes(path):
             place = f"{path.relative_to(ROOT)}:{line}"

@@ -17,7 +17,7 @@ import pathlib
 import re
 import sys
 
-INTERNALS = ("feed/ring.h", "feed/json_writer.h")
+INTERNALS = ("feed/ring.h",)
 # feed.push( / feed_->push( / services.feed().push(
 PUSH = re.compile(r"\b\w*feed\w*(?:\(\))?\s*(?:\.|->)\s*push\s*\(", re.IGNORECASE)
 SPELLED = re.compile(r"^(?:agentd::)?(?:feed::)?([A-Z]\w*)\s*\{")

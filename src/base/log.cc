@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -17,8 +18,9 @@
 namespace agentd::log {
 namespace {
 
-// The only mutable global of the tree besides the logger itself and what it keeps. A reload may change it while others write.
+// The only mutable globals of the tree besides the logger itself and what it keeps. A reload may change it while others write.
 std::atomic<bool> g_json = !::isatty(STDERR_FILENO);
+std::atomic<std::shared_ptr<const Redactor>> g_redactor;
 
 spdlog::logger& logger() {
   static const auto instance = [] {
@@ -107,10 +109,14 @@ void configure(Level level, Format format) {
   logger().set_level(to_spdlog(level));
 }
 
+void redact_with(Redactor redactor) { g_redactor.store(std::make_shared<const Redactor>(std::move(redactor))); }
+
 void write(Level level, std::string_view message, const Json& fields) {
   if (!logger().should_log(to_spdlog(level))) return;
-  Json line = json_line(level, message, fields);
-  logger().log(to_spdlog(level), "{}", g_json ? dump_json(line) : text_line(message, fields));
+  const auto redactor = g_redactor.load();
+  const Json shown = redactor ? redactor->redact_json(fields) : fields;
+  Json line = json_line(level, message, shown);
+  logger().log(to_spdlog(level), "{}", g_json ? dump_json(line) : text_line(message, shown));
   kept().add(level, std::move(line));
 }
 

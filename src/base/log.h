@@ -1,7 +1,7 @@
 // The log: JSON lines on stderr, or text when stderr is a terminal. One global, as style.md allows.
 //
 // Callers pass the message and, for what a machine will search, fields. A secret never goes in: message
-// bodies, tokens and headers are not logged at any level.
+// bodies, tokens and headers are not logged at any level. Those that the configuration has are taken out of what others wrote, too.
 // The newest 1,000 lines are kept, for the op `debug.events`.
 // Thread rule: any thread. Cost: one formatted write to stderr, one JSON object kept; below the level, one comparison.
 #pragma once
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/redact.h"
 
 namespace agentd::log {
 
@@ -18,6 +19,8 @@ enum class Level : std::uint8_t { kDebug, kInfo, kWarn, kError };
 enum class Format : std::uint8_t { kAuto, kJson, kText };
 
 void configure(Level level, Format format);
+// From now on these are taken out of every line.
+void redact_with(Redactor redactor);
 
 [[nodiscard]] std::string_view to_string(Level level);
 

@@ -30,6 +30,16 @@ TEST(Log, TheNewestThousandLinesAreKept) {
   EXPECT_EQ(kept.lines.back().text["i"], kKept + 4);
 }
 
+TEST(Log, KnownSecretsAreTakenOutOfEveryLine) {
+  redact_with(Redactor({"tok-0123456789"}));
+  testing::internal::CaptureStderr();
+  info("a server says", {{"line", "my token is tok-0123456789, ok?"}});
+  const std::string written = testing::internal::GetCapturedStderr();
+  redact_with(Redactor({}));
+  EXPECT_NE(written.find("my token is ***, ok?"), std::string::npos) << written;
+  EXPECT_EQ(recent(0, kAll, Level::kDebug, "a server says").lines.back().text["line"], "my token is ***, ok?");
+}
+
 TEST(Log, WhatIsAskedForIsTheOldestPastANumber) {
   const std::uint64_t first = write_lines("some", 5);
   warn("other");

@@ -1,5 +1,7 @@
 #include "base/quota.h"
 
+#include <algorithm>
+
 namespace agentd {
 
 std::expected<Quota::Place, Quota::Full> Quota::take(std::string key, Limits limits) {
@@ -15,6 +17,11 @@ std::expected<Quota::Place, Quota::Full> Quota::take(std::string key, Limits lim
 std::size_t Quota::taken() const {
   const MutexLock lock(mutex_);
   return all_;
+}
+
+bool Quota::has(const std::function<bool(const std::string&)>& such) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::any_of(by_key_, [&](const auto& held) { return such(held.first); });
 }
 
 void Quota::Place::give_back() {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -48,6 +49,8 @@ class Quota final {
   // The limits come with each call, because a new configuration may have changed them.
   [[nodiscard]] std::expected<Place, Full> take(std::string key, Limits limits);
   [[nodiscard]] std::size_t taken() const;
+  // Whether a place is taken under such a key. Cost: a look at every key.
+  [[nodiscard]] bool has(const std::function<bool(const std::string&)>& such) const;
 
  private:
   mutable Mutex mutex_;

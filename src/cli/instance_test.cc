@@ -164,7 +164,7 @@ TEST(Instance, AValueIsReadAsJsonAndElseAsAText) {
 }
 
 TEST(Instance, WhoMayNotIsToldSoWithTheExitCodeOfARefusal) {
-  client::FakeServer server([](client::FakeExchange& exchange) {
+  http::FakeServer server([](http::FakeExchange& exchange) {
     exchange.answer(403,
                     R"({"jsonrpc":"2.0","id":1,"error":{"code":-31403,"message":"admin.drain is for operators","data":[
       {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"PERMISSION_DENIED"}]}})");

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/json_writer.h"
 #include "command/declared_ops.h"
 #include "command/reads.h"
 #include "command/status_document.h"
@@ -77,6 +78,11 @@ std::string_view whose(const workflow::CommandStart& start) {
   return start.agents ? "agents, and for whom a grant names it" : "operators";
 }
 
+// Of an op that a subagent was told.
+runtime::Done told(const Json& args) {
+  return {.result = {{"ok", true}, {"handle", args["handle"]}}, .target = {{"subagent", args["handle"]}}};
+}
+
 std::unexpected<Error> no_such(std::string_view what) {
   return fail(Code::kTaskNotFound, fmt::format("there is no such {}, or it is not yours", what));
 }
@@ -99,13 +105,13 @@ void reply_document(const runtime::Sending& sending, Result<Json> document, runt
 void reply_text(const runtime::Sending& sending, const std::string& document, runtime::Delivery delivery) {
   std::string text;
   text.reserve(document.size() + kEnvelopeBytes);
-  feed::ObjectWriter answer(text);
+  ObjectWriter answer(text);
   answer.key("message");
-  feed::ObjectWriter message(text);
+  ObjectWriter message(text);
   message.text("messageId", random_uuid()).text("contextId", context_of(sending)).text("role", "ROLE_AGENT");
   message.key("parts");
   text += '[';
-  feed::ObjectWriter part(text);
+  ObjectWriter part(text);
   part.raw("data", document).text("mediaType", "application/json");
   part.close();
   text += ']';
@@ -267,6 +273,9 @@ std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, c
                                   .children = parts_.children,
                                   .conversations = parts_.conversations,
                                   .turns = parts_.turns,
+                                  .subagents = parts_.subagents,
+                                  .tools = parts_.tools,
+                                  .skills = parts_.skills,
                                   .with_seq = parts_.with_seq},
                                  call.caller),
                  std::move(delivery));
@@ -281,8 +290,8 @@ std::optional<Result<Json>> Commands::read_document(const runtime::Call& call, c
                         });
       return std::nullopt;
     case Op::kPlanGet: return no_such("plan");
-    case Op::kSubagentStatus:
-    case Op::kSubagentGet: return no_such("subagent");
+    case Op::kSubagentStatus: return subagent_status(parts_.subagents, viewer, args);
+    case Op::kSubagentGet: return subagent_document(parts_.subagents, viewer, args);
     case Op::kDebugEvents: return log_document(args);
     case Op::kDevicePending: return parts_.sign_in.pending();
     case Op::kSessions: return parts_.sign_in.sessions();
@@ -305,7 +314,16 @@ Result<runtime::Done> Commands::act(const access::Caller& caller, const Command&
       return runtime::Done{.result = {{"signal", args["name"]}, {"delivered", 0}},
                            .target = {{"signal", args["name"]}}};
     case Op::kSubagentSend:
-    case Op::kSubagentKill: return no_such("subagent");
+      if (const Status sent = parts_.subagents.send(viewer, args["handle"], args["message"]); !sent) {
+        return std::unexpected(sent.error());
+      }
+      return told(args);
+    case Op::kSubagentKill:
+      if (const Status killed = parts_.subagents.kill(viewer, args["handle"], args.value("reason", kDefaultReason));
+          !killed) {
+        return std::unexpected(killed.error());
+      }
+      return told(args);
     case Op::kAdminPause: return pause(args);
     case Op::kAdminResume: return resume(args);
     case Op::kAdminDrain: return drain(args);

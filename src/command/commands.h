@@ -12,6 +12,8 @@
 #include "runtime/service.h"
 #include "runtime/settings.h"
 #include "runtime/sign_in.h"
+#include "runtime/skills.h"
+#include "runtime/subagents.h"
 #include "schema/validator.h"
 
 namespace agentd::command {
@@ -35,6 +37,9 @@ struct CommandParts {
   const runtime::ChildList& children;
   runtime::Conversations& conversations;
   runtime::Turns& turns;
+  runtime::Subagents& subagents;
+  const runtime::Tools& tools;
+  const runtime::Skills& skills;
   runtime::SignIn& sign_in;
   runtime::Settings& settings;
   bool with_seq = true;                                // the events extension is on

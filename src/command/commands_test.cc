@@ -27,6 +27,9 @@ class CommandsTest : public runtime::CoreTest {
                                    .children = life.children,
                                    .conversations = life.conversations,
                                    .turns = life.turns,
+                                   .subagents = life.subagents,
+                                   .tools = life.tools,
+                                   .skills = life.skills,
                                    .sign_in = life.sign_in,
                                    .settings = life.settings,
                                    .drain = [this](const std::string& reason) { drained_ = reason; }});

@@ -89,7 +89,7 @@ constexpr std::array kOps = {
     OpRow{Op::kAdminSet, "admin.set", ReplyKind::kTask, Reach::kOperator, Gate::kNone,
           "Moves a setting until the next reload.",
           R"({"type":"object","required":["path","value"],"additionalProperties":false,"properties":{)"
-          R"("path":{"enum":["a2a.introspection.enabled"]},"value":{}}})",
+          R"("path":{"enum":["agent.approval","a2a.introspection.enabled"]},"value":{}}})",
           result::admin_set},
     OpRow{Op::kDevicePending, "auth.device.pending", ReplyKind::kMessage, Reach::kOperator, Gate::kSignIn,
           "The sign-ins that wait for an approval, oldest first.", kNoArgs, result::device_pending},

@@ -43,7 +43,7 @@ TEST(Ops, TheCardNamesEveryOpAndItsReply) {
 
 TEST(Ops, WhatMayBeSetIsToldToWhoMaySetIt) {
   const access::Caller boss{.viewer = {.is_operator = true, .principal = "operator"}, .role = config::Role::kOperator};
-  EXPECT_EQ(settable_json(boss), Json::array({"a2a.introspection.enabled"}));
+  EXPECT_EQ(settable_json(boss), Json::array({"agent.approval", "a2a.introspection.enabled"}));
   const access::Caller granted{.viewer = {.principal = "p"},
                                .role = config::Role::kUser,
                                .grants = std::make_shared<const std::vector<std::string>>(1, "*")};

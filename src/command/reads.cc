@@ -28,6 +28,10 @@ Json short_run(const runtime::RunFacts& facts) {
           {"error", or_null(facts.error)}};
 }
 
+std::unexpected<Error> no_such_subagent() {
+  return fail(Code::kTaskNotFound, "there is no such subagent, or it is not yours");
+}
+
 // An output as it is, or the beginning of its text when that is long.
 Json cut_output(const Json& output) {
   const std::string text = output.is_string() ? output.get<std::string>() : dump_json(output);
@@ -85,6 +89,33 @@ Result<Json> workflow_status(const runtime::Runs& runs, const feed::Viewer& view
     runs.newest(viewer, kNewestRuns, [&out](const runtime::RunFacts& facts) { out.push_back(short_run(facts)); });
   }
   return Json{{"runs", std::move(out)}};
+}
+
+Result<Json> subagent_status(const runtime::Subagents& subagents, const feed::Viewer& viewer, const Json& args) {
+  const runtime::SubagentFacts* known = subagents.find(viewer, args["handle"]);
+  if (known == nullptr) return no_such_subagent();
+  Json out = {{"handle", known->handle}, {"status", known->status}, {"mode", known->mode}};
+  if (!known->result.empty()) out["result"] = known->result;
+  if (!known->error.empty()) out["error"] = known->error;
+  return out;
+}
+
+Result<Json> subagent_document(const runtime::Subagents& subagents, const feed::Viewer& viewer, const Json& args) {
+  const runtime::SubagentFacts* known = subagents.find(viewer, args["handle"]);
+  if (known == nullptr) return no_such_subagent();
+  return Json{{"subagent",
+               {{"handle", known->handle},
+                {"mode", known->mode},
+                {"status", known->status},
+                {"attempt", 1},
+                {"tokens", known->tokens},
+                {"instruction", cut_text(known->instruction, kTextBytes)},
+                {"result", or_null(cut_text(known->result, kTextBytes))},
+                {"error", or_null(known->error)},
+                {"requested_by", known->parent.empty() ? known->context : known->parent},
+                {"created", known->created_ms},
+                {"updated", known->updated_ms},
+                {"node", known->node}}}};
 }
 
 Result<Json> run_document(const runtime::Runs& runs, const feed::Viewer& viewer, const Json& args) {

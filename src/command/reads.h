@@ -10,12 +10,17 @@
 #include "runtime/conversations.h"
 #include "runtime/journal.h"
 #include "runtime/runs.h"
+#include "runtime/subagents.h"
 #include "runtime/turns.h"
 
 namespace agentd::command {
 
 // workflow.status, run.get.
 [[nodiscard]] Result<Json> workflow_status(const runtime::Runs& runs, const feed::Viewer& viewer, const Json& args);
+[[nodiscard]] Result<Json> subagent_status(const runtime::Subagents& subagents, const feed::Viewer& viewer,
+                                           const Json& args);
+[[nodiscard]] Result<Json> subagent_document(const runtime::Subagents& subagents, const feed::Viewer& viewer,
+                                             const Json& args);
 [[nodiscard]] Result<Json> run_document(const runtime::Runs& runs, const feed::Viewer& viewer, const Json& args);
 
 // conversation.get. The messages are read on the store's thread; `reply` is called on the core's.

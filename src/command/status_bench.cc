@@ -58,7 +58,10 @@ void status(benchmark::State& state) {
                                                   .runs = life.runs,
                                                   .children = life.children,
                                                   .conversations = life.conversations,
-                                                  .turns = life.turns},
+                                                  .turns = life.turns,
+                                                  .subagents = life.subagents,
+                                                  .tools = life.tools,
+                                                  .skills = life.skills},
                                                  caller);
     if (document.size() < kEach * 2 * 100) std::abort();
     benchmark::DoNotOptimize(document);

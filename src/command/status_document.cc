@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "feed/json_writer.h"
+#include "base/json_writer.h"
 #include "feed/payload_json.h"
 
 namespace agentd::command {
@@ -14,7 +14,7 @@ constexpr std::size_t kNewest = 500;
 // An array that is appended to a text, item by item.
 class Items {
  public:
-  Items(feed::ObjectWriter& object, std::string_view name, std::string& out) : out_(out) {
+  Items(ObjectWriter& object, std::string_view name, std::string& out) : out_(out) {
     object.key(name);
     out_ += '[';
   }
@@ -33,13 +33,18 @@ class Items {
   bool first_ = true;
 };
 
-void add_workflows(feed::ObjectWriter& status, std::string& out, const runtime::Runs& runs,
-                   const access::Caller& caller) {
+std::vector<std::string> names_of(const runtime::Skills& skills) {
+  std::vector<std::string> out;
+  for (const runtime::Skill& skill : skills.all()) out.push_back(skill.name);
+  return out;
+}
+
+void add_workflows(ObjectWriter& status, std::string& out, const runtime::Runs& runs, const access::Caller& caller) {
   Items rows(status, "workflows", out);
   for (const auto& [name, known] : runs.workflows()) {
     if (!access::may_run_workflow(caller, name)) continue;
     rows.next();
-    feed::ObjectWriter row(out);
+    ObjectWriter row(out);
     row.text("name", name);
     if (caller.viewer.is_operator) {
       row.text("hash", known.workflow->hash).flag("armed", true);
@@ -50,14 +55,14 @@ void add_workflows(feed::ObjectWriter& status, std::string& out, const runtime::
   rows.close();
 }
 
-void add_runs(feed::ObjectWriter& status, std::string& out, const runtime::Runs& runs, const feed::Viewer& viewer) {
+void add_runs(ObjectWriter& status, std::string& out, const runtime::Runs& runs, const feed::Viewer& viewer) {
   Items rows(status, "runs", out);
   runs.newest(viewer, kNewest, [&rows](const runtime::RunFacts& facts) { rows.add(runtime::payload(facts)); });
   rows.close();
   status.count("runs_total", runs.count(viewer));
 }
 
-void add_conversations(feed::ObjectWriter& status, std::string& out, const runtime::Conversations& conversations,
+void add_conversations(ObjectWriter& status, std::string& out, const runtime::Conversations& conversations,
                        const feed::Viewer& viewer) {
   std::vector<const runtime::Conversation*> visible;
   for (const auto& [id, conversation] : conversations.all()) {
@@ -72,8 +77,7 @@ void add_conversations(feed::ObjectWriter& status, std::string& out, const runti
   rows.close();
 }
 
-void add_activities(feed::ObjectWriter& status, std::string& out, const runtime::Turns& turns,
-                    const feed::Viewer& viewer) {
+void add_activities(ObjectWriter& status, std::string& out, const runtime::Turns& turns, const feed::Viewer& viewer) {
   Items rows(status, "activity", out);
   for (const auto& [owner, activity] : turns.activities()) {
     if (feed::may_see(viewer, feed::Visibility::owner(owner))) rows.add(activity);
@@ -82,16 +86,21 @@ void add_activities(feed::ObjectWriter& status, std::string& out, const runtime:
 }
 
 // What is the operator's alone.
-void add_inside(feed::ObjectWriter& status, std::string& out, const StatusSources& sources, const feed::Status& slim) {
+void add_inside(ObjectWriter& status, std::string& out, const StatusSources& sources, const feed::Status& slim) {
   status.key("store");
-  feed::ObjectWriter store(out);
+  ObjectWriter store(out);
   store.text("kind", slim.store_kind).flag("degraded", slim.store_degraded).count("generation", 1);
   store.close();
-  Items(status, "subagents", out).close();
+  Items subagents(status, "subagents", out);
+  for (const feed::Subagent& subagent : sources.subagents.all()) subagents.add(subagent);
+  subagents.close();
   Items children(status, "children", out);
   for (const feed::Child& child : sources.children.all()) children.add(child);
   children.close();
-  status.count("timers", 0).count("inbox_pending", slim.inbox_pending).json("budget", slim.budget).count("tools", 0);
+  status.count("timers", 0)
+      .count("inbox_pending", slim.inbox_pending)
+      .json("budget", slim.budget)
+      .count("tools", sources.tools.all().size());
   status.json("counters", slim.counters).count("conversation_bindings", sources.conversations.all().size());
 }
 
@@ -101,10 +110,10 @@ std::string status_document(const StatusSources& sources, const access::Caller& 
   const feed::Viewer& viewer = caller.viewer;
   const feed::Status slim = sources.instance.payload();
   std::string out;
-  feed::ObjectWriter status(out);
+  ObjectWriter status(out);
   status.text("instance", slim.instance).count("uptime_ms", static_cast<feed::Count>(sources.instance.uptime_ms()));
   status.flag("draining", slim.draining).flag("paused", sources.instance.paused());
-  status.text("model", slim.model).text("version", slim.version).json("skills", Json::array());
+  status.text("model", slim.model).text("version", slim.version).texts("skills", names_of(sources.skills));
   status.text("skill_prefix", slim.skill_prefix).json("values", slim.values);
   add_workflows(status, out, sources.runs, caller);
   add_runs(status, out, sources.runs, viewer);

@@ -9,6 +9,9 @@
 #include "runtime/conversations.h"
 #include "runtime/instance.h"
 #include "runtime/runs.h"
+#include "runtime/skills.h"
+#include "runtime/subagents.h"
+#include "runtime/tools.h"
 #include "runtime/turns.h"
 
 namespace agentd::command {
@@ -20,6 +23,9 @@ struct StatusSources {
   const runtime::ChildList& children;
   const runtime::Conversations& conversations;
   const runtime::Turns& turns;
+  const runtime::Subagents& subagents;
+  const runtime::Tools& tools;
+  const runtime::Skills& skills;
   bool with_seq = true;  // the events extension is on
 };
 

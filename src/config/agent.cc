@@ -11,4 +11,11 @@ std::string name_of(const Model& model) {
   return model.provider == Provider::kScripted ? provider : provider + ":" + model.name;
 }
 
+std::optional<Approval> approval_of(std::string_view word) {
+  if (word == "ask") return Approval::kAsk;
+  if (word == "auto") return Approval::kAuto;
+  if (word == "accept") return Approval::kAccept;
+  return std::nullopt;
+}
+
 }  // namespace agentd::config

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,9 @@ enum class Approval : std::uint8_t {
   kAuto,    // those that say they only read go ahead, the others are asked about
   kAccept,  // all go ahead
 };
+
+// "ask", "auto", "accept"; nothing of another word.
+[[nodiscard]] std::optional<Approval> approval_of(std::string_view word);
 
 // What becomes of a question to a person when there is nobody who could answer it.
 enum class Nobody : std::uint8_t {

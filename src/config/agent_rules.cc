@@ -85,21 +85,28 @@ void check_budget(const Snapshot& snapshot, Report& report) {
   }
 }
 
-// They are read when the agent works; a misspelt one is told now.
-void check_files(const Snapshot& snapshot, Report& report) {
-  const auto& agent = snapshot.agent;
+}  // namespace
+
+void read_agent_files(Snapshot& snapshot, Report& report) {
+  auto& agent = snapshot.agent;
   for (std::size_t i = 0; i < agent.files.size(); ++i) {
-    const auto text = read_text(agent.files[i], kFileBytes);
+    auto text = read_text(agent.files[i], kFileBytes);
     if (!text) report.add(fmt::format("agent.files[{}]", i), text.error().message);
+    agent.guidance.push_back(text.value_or(""));
+    snapshot.files.push_back(agent.files[i]);
   }
   for (std::size_t i = 0; i < agent.skills.size(); ++i) {
     std::error_code error;
-    if (std::filesystem::is_directory(agent.skills[i], error)) continue;
-    report.add(fmt::format("agent.skills[{}]", i), "is not a folder", "a folder with a folder for each skill");
+    if (!std::filesystem::is_directory(agent.skills[i], error)) {
+      report.add(fmt::format("agent.skills[{}]", i), "is not a folder", "a folder with a folder for each skill");
+      continue;
+    }
+    snapshot.files.push_back(agent.skills[i]);
+    for (const auto& entry : std::filesystem::directory_iterator(agent.skills[i], error)) {
+      snapshot.files.push_back(entry.path() / "SKILL.md");
+    }
   }
 }
-
-}  // namespace
 
 void check_servers(const Document& document, const std::vector<McpServer>& servers, const std::string& section,
                    Report& report) {
@@ -125,7 +132,6 @@ void check_agent(const Document& document, const Snapshot& snapshot, Report& rep
   check_model(document, snapshot, report);
   check_twice(document, snapshot.agent.prices, "agent.prices", &Price::model, "model", report);
   check_budget(snapshot, report);
-  check_files(snapshot, report);
   check_servers(document, snapshot.mcp.servers, "mcp.servers", report);
   check_twice(document, snapshot.a2a.peers, "a2a.peers", &Peer::name, "name", report);
 }

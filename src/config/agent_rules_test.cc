@@ -1,6 +1,8 @@
 // What is wrong with the keys of the agent's work, and how it is said.
 #include "config/agent_rules.h"
 
+#include <algorithm>
+
 #include "config/config_fixture.h"
 
 namespace agentd::config {
@@ -89,6 +91,30 @@ TEST_F(Config, FilesAndSkillsAreThere) {
                    "3:19: agent.skills[1]: is not a path; expected a list of 0 to 64 paths"}));
   EXPECT_EQ(faults("agent:\n  skills: [latin]\n"),
             Texts{"2:12: agent.skills[0]: is not a folder; expected a folder with a folder for each skill"});
+}
+
+TEST_F(Config, WhatIsReadIntoTheInstructionsIsReadAndWatched) {
+  const std::string file = write("AGENTS.md", "Be brief.");
+  write("skills/release/SKILL.md", "---\nname: release\n---\n");
+  const Snapshot before = good("agent: {files: [AGENTS.md], skills: [skills]}");
+  EXPECT_EQ(before.agent.guidance, Texts{"Be brief."});
+  for (const std::string& watched : {file, (folder_ / "skills/release/SKILL.md").string()}) {
+    EXPECT_NE(std::ranges::find(before.files, watched), before.files.end()) << watched;
+  }
+  write("AGENTS.md", "Be thorough.");
+  EXPECT_EQ(changes(before, good("agent: {files: [AGENTS.md], skills: [skills]}")), Texts{"agent.files"});
+}
+
+TEST_F(Config, EverySecretIsKnownForWhatItIs) {
+  for (const char* letter : {"a", "b", "c", "d", "e", "f"}) env_.emplace_back(letter, std::string(letter) + "-secret");
+  const Snapshot snapshot = good(
+      "a2a:\n  bearer: {env: a}\n  principals: [{id: x, role: user, match: {bearer_ref: {env: b}}}]\n"
+      "  peers: [{name: p, url: 'https://p', bearer: {env: c}}]\n"
+      "agent: {model: {provider: openai, model: m, api_key: {env: d}}}\n"
+      "mcp: {servers: {s: {command: x, env: {K: {env: e}}}, t: {url: 'https://t', headers: {H: {env: f}}}}}\n");
+  Texts known = secrets_of(snapshot);
+  std::ranges::sort(known);
+  EXPECT_EQ(known, (Texts{"a-secret", "b-secret", "c-secret", "d-secret", "e-secret", "f-secret"}));
 }
 
 TEST_F(Config, SaysWhatIsWrongWithAToolServer) {

@@ -35,7 +35,8 @@ std::vector<std::string> changes(const Snapshot& before, const Snapshot& after) 
     const bool is_same = row.type == Type::kWorkflows ? same(one.workflows, other.workflows)
                          : row.slot == nullptr        ? true
                                                       : same_slot(row.slot(one), row.slot(other));
-    if (!is_same) out.emplace_back(row.path);
+    const bool reads_otherwise = row.path == "agent.files" && one.agent.guidance != other.agent.guidance;
+    if (!is_same || reads_otherwise) out.emplace_back(row.path);
   }
   return out;
 }

@@ -124,6 +124,7 @@ std::expected<Snapshot, std::vector<Fault>> load(const Source& source) {
   check_device_grant(*document, snapshot, report);
   check_listeners(*document, snapshot, report);
   check_agent(*document, snapshot, report);
+  read_agent_files(snapshot, report);
   read_mcp_files(source.env, snapshot, report);
   default_store_path(source.env, snapshot, report);
   if (!snapshot.agent.model.script.empty()) snapshot.files.push_back(snapshot.agent.model.script);

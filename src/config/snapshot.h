@@ -65,6 +65,7 @@ struct Snapshot {
     std::uint64_t max_subagents = 16;      // at once
     std::uint64_t max_parallel_tools = 4;  // of one round
     std::vector<std::string> files;        // paths of what is read into the instructions
+    std::vector<std::string> guidance;     // what stands in them
     std::vector<std::string> skills;       // paths of folders with one folder for each skill
   } agent;
 
@@ -135,6 +136,9 @@ struct Source {
 
 // [{message, file, line, column, path, expected}]; what is unknown or empty is left out.
 [[nodiscard]] Json faults_to_json(const std::vector<Fault>& faults);
+
+// The values of all secrets in it.
+[[nodiscard]] std::vector<std::string> secrets_of(const Snapshot& snapshot);
 
 // The document that would make this snapshot: every key with its value, secrets as "***", workflows of files
 // as {file: PATH}. Tool servers are all there, those of mcp.files too.

@@ -16,8 +16,10 @@ constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 }  // namespace
 
 Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
-           const Clock& clock)
-    : journal_(loop, store),
+           const Clock& clock, std::function<bool(const std::string&)> is_attended)
+    : loop_(loop),
+      clock_(clock),
+      journal_(loop, store),
       audit_(journal_, feed, clock, setup.config.store.audit),
       settings_(setup.config, feed),
       instance_(loop, feed, journal_, clock, setup.config.agent.name, config::name_of(setup.config.agent.model)),
@@ -26,7 +28,32 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       processes_(loop),
       children_(feed, clock),
       runs_(processes_, children_, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
-      turns_(loop, feed, clock, tasks_, conversations_, runs_, instance_, setup.model),
+      client_(loop),
+      mcp_(loop, processes_, children_, client_),
+      peers_(loop, clock, client_),
+      skills_(loop, conversations_, setup.skills),
+      tools_(loop),
+      budgets_(settings_, clock, instance_),
+      subagents_({.loop = loop,
+                  .feed = feed,
+                  .clock = clock,
+                  .processes = processes_,
+                  .children = children_,
+                  .instance = instance_,
+                  .tools = tools_,
+                  .budgets = budgets_,
+                  .settings = settings_,
+                  .model = [this] { return turns_.chat_model(); }}),
+      turns_({.loop = loop,
+              .feed = feed,
+              .clock = clock,
+              .journal = journal_,
+              .tasks = tasks_,
+              .conversations = conversations_,
+              .runs = runs_,
+              .instance = instance_},
+             {.tools = tools_, .budgets = budgets_, .settings = settings_, .is_attended = std::move(is_attended)},
+             mind_of(setup)),
       service_(journal_, clock, tasks_, conversations_, turns_, runs_, instance_, audit_),
       sign_in_(loop, journal_, feed, clock, sessions, setup.config, audit_),
       commands_({.service = service_,
@@ -37,26 +64,43 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
                  .children = children_,
                  .conversations = conversations_,
                  .turns = turns_,
+                 .subagents = subagents_,
+                 .tools = tools_,
+                 .skills = skills_,
                  .sign_in = sign_in_,
                  .settings = settings_,
                  .with_seq = setup.config.a2a.events.enabled,
                  .drain = [this](const std::string& reason) { drain_when_told(reason); }}),
-      loop_(loop),
-      clock_(clock),
       draining_(loop),
       tidying_(loop) {
+  tools_.add(skills_);
+  tools_.add(mcp_);
+  tools_.add(peers_);
+  tools_.add(subagents_);
+  conversations_.on_dropped(
+      [this](const runtime::Conversation& gone) { subagents_.forget(gone.principal, gone.context); });
+  turns_.on_cancelled([this](const std::string& task) { subagents_.cancel_task(task); });
   journal_.on_refusing([this] { instance_.changed(); });
 }
 
 Status Core::load() {
   if (Status status = instance_.load(); !status) return status;
+  budgets_.load();
   if (Status status = tasks_.load(); !status) return status;
   if (Status status = conversations_.load(); !status) return status;
   if (Status status = sign_in_.load(); !status) return status;
   return runs_.load();
 }
 
+runtime::Mind Core::mind_of(const Setup& setup) {
+  const config::Model& model = setup.config.agent.model;
+  if (model.provider == config::Provider::kScripted) return setup.model;
+  return std::make_shared<llm::RemoteModel>(loop_, client_, clock_, model);
+}
+
 void Core::start() {
+  mcp_.set_servers(settings_.now().mcp.servers);
+  peers_.set_peers(settings_.now().a2a.peers);
   runs_.resume();
   for (const std::string& id : tasks_.live()) {
     if (runtime::Task* task = tasks_.working(id)) turns_.resume(*task);
@@ -71,7 +115,11 @@ void Core::adopt(Setup setup, const std::vector<std::string>& paths) {
   runs_.set_retention(config.store.runs);
   audit_.set_retention(config.store.audit);
   runs_.set_workflows(setup.workflows);
-  turns_.set_model(std::move(setup.model));
+  turns_.set_mind(mind_of(setup));
+  skills_.replace(std::move(setup.skills));
+  mcp_.set_servers(config.mcp.servers);
+  peers_.set_peers(config.a2a.peers);
+
   sign_in_.set_rules(config.a2a.principals);
   instance_.rename(config.agent.name, config::name_of(config.agent.model));
   settings_.reload(std::move(setup.config), paths);
@@ -118,6 +166,10 @@ void Core::wait_for_work() {
 
 void Core::stop() {
   runs_.stop();
+  turns_.stop();
+  subagents_.stop();
+  mcp_.stop();
+  peers_.stop();
   journal_.flush_now();
 }
 

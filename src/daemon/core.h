@@ -12,18 +12,27 @@
 #include "command/commands.h"
 #include "daemon/setup.h"
 #include "feed/feed.h"
+#include "http/client.h"
 #include "net/loop.h"
+#include "process/child.h"
+#include "runtime/budgets.h"
+#include "runtime/mcp_tools.h"
+#include "runtime/peers.h"
 #include "runtime/service.h"
 #include "runtime/settings.h"
 #include "runtime/sign_in.h"
+#include "runtime/skills.h"
+#include "runtime/subagents.h"
+#include "runtime/tools.h"
 #include "store/store.h"
 
 namespace agentd::daemon {
 
 class Core final {
  public:
+  // `is_attended`: whether somebody who may answer for that principal follows the feed.
   Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
-       const Clock& clock);
+       const Clock& clock, std::function<bool(const std::string& principal)> is_attended);
 
   // Reads what an earlier life left. Errors: kUnavailable.
   [[nodiscard]] Status load();
@@ -50,7 +59,10 @@ class Core final {
   void drain_when_told(const std::string& reason);
   void wait_for_work();
   void tidy();
+  [[nodiscard]] runtime::Mind mind_of(const Setup& setup);
 
+  net::Loop& loop_;
+  const Clock& clock_;
   runtime::Journal journal_;
   runtime::Audit audit_;
   runtime::Settings settings_;
@@ -60,12 +72,17 @@ class Core final {
   process::Children processes_;
   runtime::ChildList children_;
   runtime::Runs runs_;
+  http::Client client_;
+  runtime::McpTools mcp_;
+  runtime::Peers peers_;
+  runtime::Skills skills_;
+  runtime::Tools tools_;
+  runtime::Budgets budgets_;
+  runtime::Subagents subagents_;
   runtime::Turns turns_;
   runtime::Service service_;
   runtime::SignIn sign_in_;
   command::Commands commands_;
-  net::Loop& loop_;
-  const Clock& clock_;
   net::Timer draining_;
   net::Timer tidying_;
   std::int64_t give_up_ms_ = 0;

@@ -47,6 +47,7 @@ int cannot_serve(const std::string& why) {
 }
 
 void configure_log(const config::Snapshot& config) {
+  log::redact_with(Redactor(config::secrets_of(config)));
   const std::string& level = config.log.level;
   const std::string& format = config.log.format;
   log::configure(level == "debug"   ? log::Level::kDebug
@@ -164,7 +165,8 @@ class Life final {
         feed_(
             feed_options(config_), feed::first_seq(reserved, clock_.wall_ms()),
             [this](std::uint64_t end) { return store_->commit_now({store::ReserveSeq{end}}); }, clock_),
-        core_(loop_, setup, *store_, feed_, sessions_, clock_),
+        core_(loop_, setup, *store_, feed_, sessions_, clock_,
+              [this](const std::string& principal) { return is_attended(principal); }),
         access_(std::make_shared<const access::Access>(config_, sessions_, clock_)),
         url_(url),
         facts_(card_facts(setup, url)),
@@ -241,6 +243,11 @@ class Life final {
     workflows_.replace(next.workflows);
     configure_log(next.config);
     core_.adopt(std::move(next), paths);
+  }
+
+  // By its owner, or an operator.
+  [[nodiscard]] bool is_attended(const std::string& principal) const {
+    return streams_.has([&](const std::string& who) { return who == principal || who == "operator"; });
   }
 
   void drain(int number) { core_.drain(number == SIGTERM ? "SIGTERM" : "SIGINT", kDrainPatienceMs); }

@@ -18,6 +18,10 @@ struct EdgeOptions {
 // Says what is wrong with a configuration, all of it. Returns 0 or 2.
 [[nodiscard]] int check(const std::string& config_file, bool json);
 
+// What a subagent's process does (runtime/subagent_worker.h): lines from stdin to stdout, until stdin ends. Returns 0, or 2 for a line that
+// is none of the protocol.
+[[nodiscard]] int subagent();
+
 // Prints the bundle of an extension to stdout. Returns 0, or 2 when there is none of that name.
 [[nodiscard]] int print_extension_schema(const std::string& name);
 

@@ -14,6 +14,7 @@ Reload::Reload(net::Loop& core, const Setup& setup, const runtime::Settings& set
       audit_(audit),
       adopt_(std::move(adopt)),
       model_(setup.model),
+      skills_(setup.skills),
       files_(setup.config.files),
       watch_(core, [this] { request(); }) {}
 
@@ -38,8 +39,11 @@ void Reload::finish(Loaded loaded) {
     refuse(loaded.error());
   } else {
     auto paths = config::changes(settings_.now(), loaded->config);
-    const std::string script = "agent.model.script";
-    if (!(loaded->model == model_) && std::ranges::find(paths, script) == paths.end()) paths.push_back(script);
+    const auto add = [&paths](bool differs, const std::string& path) {
+      if (differs && std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    };
+    add(!(loaded->model == model_), "agent.model.script");
+    add(loaded->skills != skills_, "agent.skills");
     std::vector<Fault> fixed;
     for (const std::string& path : paths) {
       if (!config::needs_restart(path)) continue;
@@ -54,6 +58,7 @@ void Reload::finish(Loaded loaded) {
       log::info("configuration read again: nothing has changed");
     } else {
       model_ = loaded->model;
+      skills_ = loaded->skills;
       adopt_(*std::move(loaded), paths);
       audit_.done(nullptr, "reload", {{"paths", paths}});
       log::info("configuration reloaded", {{"changed", paths}});

@@ -41,7 +41,8 @@ class Reload final {
   const runtime::Settings& settings_;
   runtime::Audit& audit_;
   const Adopt adopt_;
-  llm::ScriptedModel model_;        // as it is in use
+  llm::ScriptedModel model_;  // as it is in use
+  std::vector<runtime::Skill> skills_;
   std::vector<std::string> files_;  // of the last configuration that was good
   net::FileWatch watch_;
   std::thread reading_;

@@ -87,6 +87,8 @@ std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
   std::expected<llm::ScriptedModel, std::vector<Fault>> model = llm::ScriptedModel::built_in();
   if (!script.empty()) model = llm::ScriptedModel::load(script);
   if (!model) append(faults, std::move(model.error()));
+  auto skills = runtime::load_skills(config->agent.skills);
+  if (!skills) append(faults, std::move(skills.error()));
   if (has_https(*config)) {
     const SystemClock clock;
     if (const auto tls = net::TlsContext::load(tls_files(*config), clock); !tls) {
@@ -94,7 +96,10 @@ std::expected<Setup, std::vector<Fault>> load_setup(const std::string& file) {
     }
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  return Setup{.config = std::move(*config), .workflows = std::move(workflows), .model = std::move(*model)};
+  return Setup{.config = std::move(*config),
+               .workflows = std::move(workflows),
+               .model = std::move(*model),
+               .skills = *std::move(skills)};
 }
 
 }  // namespace agentd::daemon

@@ -10,6 +10,7 @@
 #include "config/snapshot.h"
 #include "llm/scripted.h"
 #include "net/tls.h"
+#include "runtime/skills.h"
 #include "workflow/model.h"
 
 namespace agentd::daemon {
@@ -17,7 +18,8 @@ namespace agentd::daemon {
 struct Setup {
   config::Snapshot config;
   std::vector<std::shared_ptr<const workflow::Workflow>> workflows;
-  llm::ScriptedModel model;
+  llm::ScriptedModel model;  // rules, or built-in ones when another provider answers
+  std::vector<runtime::Skill> skills;
 };
 
 // Whether it listens on an https:// address, and with what.

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json_writer.h"
 #include "base/log.h"
-#include "feed/json_writer.h"
 #ifndef NDEBUG
 #include "schema/validator.h"
 #endif

@@ -1,6 +1,6 @@
 #include "feed/payload_json.h"
 
-#include "feed/json_writer.h"
+#include "base/json_writer.h"
 #include "feed/task_limits.h"
 
 namespace agentd::feed {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json_writer.h"
 #include "feed/bundle.h"
-#include "feed/json_writer.h"
 #include "feed/kind_table.h"
 #include "feed/task_limits.h"
 

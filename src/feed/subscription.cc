@@ -1,8 +1,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json_writer.h"
 #include "feed/feed.h"
-#include "feed/json_writer.h"
 
 namespace agentd::feed {
 namespace {

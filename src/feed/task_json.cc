@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/json_writer.h"
 #include "feed/bundle.h"
-#include "feed/json_writer.h"
 #include "feed/payload_json.h"
 #include "feed/task_limits.h"
 

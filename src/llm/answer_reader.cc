@@ -43,7 +43,7 @@ Status AnswerReader::read(std::string_view bytes, std::string& text) {
   }
   if (!type_.empty() && type_ != "text/event-stream") {
     return fail(Code::kConfig,
-                fmt::format("it answers with '{}', not with an event stream; see `url` of agent.model", type_));
+                fmt::format("it answers with '{}', not with an event stream; see `endpoint` of agent.model", type_));
   }
   items_.clear();
   const auto read = events_.read(bytes, items_);

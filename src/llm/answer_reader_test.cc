@@ -82,7 +82,7 @@ TEST_P(AnswerReaderTest, SaysWhenThereIsAnotherServerBehindTheUrl) {
   ASSERT_FALSE(decoded.answer);
   EXPECT_EQ(decoded.answer.error().code, Code::kConfig);
   EXPECT_EQ(decoded.answer.error().message,
-            "it answers with 'text/html', not with an event stream; see `url` of agent.model");
+            "it answers with 'text/html', not with an event stream; see `endpoint` of agent.model");
 }
 
 TEST_P(AnswerReaderTest, TakesAStreamOfUnknownType) {

@@ -17,8 +17,8 @@ bool is_conversation_id(const std::string& text) {
 }
 
 store::ConversationRow to_row(const Conversation& c) {
-  const Json body = {
-      {"version", c.version}, {"messages", c.messages}, {"est_tokens", c.est_tokens}, {"turns", c.turns}};
+  Json body = {{"version", c.version}, {"messages", c.messages}, {"est_tokens", c.est_tokens}, {"turns", c.turns}};
+  if (!c.skills.empty()) body["skills"] = c.skills;
   return {
       .id = c.id, .principal = c.principal, .context = c.context, .updated_ms = c.updated_ms, .body = dump_json(body)};
 }
@@ -33,7 +33,8 @@ Result<Conversation> from_row(const store::ConversationRow& row) {
                         .messages = body.at("messages"),
                         .est_tokens = body.at("est_tokens"),
                         .turns = body.at("turns"),
-                        .updated_ms = row.updated_ms};
+                        .updated_ms = row.updated_ms,
+                        .skills = body.value("skills", std::vector<std::string>{})};
   } catch (const std::exception& error) {
     return fail(Code::kUnavailable, "conversation " + row.id + " cannot be read from the store: " + error.what());
   }
@@ -77,15 +78,25 @@ Conversation& Conversations::open(const std::string& principal, const std::strin
 
 void Conversations::add(Conversation& conversation, const Json& message, bool turn) {
   const std::string body = dump_json(message);
-  conversation.version += 1;
   conversation.messages += 1;
   conversation.turns += turn ? 1 : 0;
   conversation.est_tokens += estimate_tokens(body);
+  pending_.emplace_back(store::MessageRow{
+      .conversation = conversation.id, .number = static_cast<std::int64_t>(conversation.messages), .body = body});
+  changed(conversation);
+}
+
+void Conversations::note_skill(Conversation& conversation, const std::string& skill) {
+  if (std::ranges::find(conversation.skills, skill) != conversation.skills.end()) return;
+  conversation.skills.push_back(skill);
+  changed(conversation);
+}
+
+void Conversations::changed(Conversation& conversation) {
+  conversation.version += 1;
   by_age_.erase({conversation.updated_ms, conversation.id});
   conversation.updated_ms = clock_.wall_ms();
   by_age_.emplace(conversation.updated_ms, conversation.id);
-  pending_.emplace_back(store::MessageRow{
-      .conversation = conversation.id, .number = static_cast<std::int64_t>(conversation.messages), .body = body});
   dirty_.insert(conversation.id);
   journal_.touched();
   feed_.push(feed::Visibility::owner(conversation.principal), payload(conversation));
@@ -105,7 +116,7 @@ feed::Conversation Conversations::payload(const Conversation& c) {
           .est_tokens = c.est_tokens,
           .turns = c.turns,
           .principal = c.principal.empty() ? std::nullopt : std::optional(c.principal),
-          .skills = {},
+          .skills = c.skills,
           .plan = {},
           .updated = static_cast<feed::Count>(c.updated_ms)};
 }
@@ -138,6 +149,7 @@ void Conversations::drop(const std::string& id) {
   feed_.push(feed::Visibility::owner(gone.principal), feed::ConversationRemoved{gone.id});
   by_age_.erase({gone.updated_ms, gone.id});
   journal_.touched();
+  dropped_(gone);
 }
 
 }  // namespace agentd::runtime

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@ struct Conversation {
   std::string id, principal, context;
   std::uint64_t version = 0, messages = 0, est_tokens = 0, turns = 0;
   std::int64_t updated_ms = 0;
+  std::vector<std::string> skills = {};  // that were read in it
 };
 
 class Conversations final {
@@ -36,7 +38,11 @@ class Conversations final {
   Conversation& open(const std::string& principal, const std::string& context);
   // One more message of the user or the agent, and, with `turn`, one more turn.
   void add(Conversation& conversation, const Json& message, bool turn);
+  // A skill was read in it.
+  void note_skill(Conversation& conversation, const std::string& skill);
   void set_retention(config::Retention retention) { retention_ = retention; }
+  // Called with each that is dropped.
+  void on_dropped(std::function<void(const Conversation&)> dropped) { dropped_ = std::move(dropped); }
   // Drops conversations past the retention, those that were quiet for longest first.
   void enforce_retention();
 
@@ -46,6 +52,7 @@ class Conversations final {
   [[nodiscard]] const std::unordered_map<std::string, Conversation>& all() const { return by_id_; }
 
  private:
+  void changed(Conversation& conversation);
   void append_rows(store::Batch& batch);
   void drop(const std::string& id);
 
@@ -57,6 +64,7 @@ class Conversations final {
   std::map<std::pair<std::string, std::string>, std::string> by_context_;  // principal, context -> id
   std::set<std::pair<std::int64_t, std::string>> by_age_;                  // updated_ms, id
   std::set<std::string> dirty_;
+  std::function<void(const Conversation&)> dropped_ = [](const Conversation&) {};
   store::Batch pending_;  // messages and drops of this turn
 };
 

@@ -63,6 +63,7 @@ class CoreTest : public testing::Test {
     life_.reset();
     Life& life = life_.emplace(loop_, store_, clock_, setting);
     EXPECT_TRUE(life.instance.load() && life.tasks.load() && life.conversations.load() && life.runs.load());
+    life.budgets.load();
     life.runs.resume();
     for (const std::string& id : life.tasks.live()) {
       if (Task* task = life.tasks.working(id)) life.turns.resume(*task);

@@ -13,6 +13,8 @@
 #include "runtime/service.h"
 #include "runtime/settings.h"
 #include "runtime/sign_in.h"
+#include "runtime/skills.h"
+#include "runtime/subagents.h"
 
 namespace agentd::runtime {
 
@@ -57,7 +59,33 @@ struct Life {
         processes(loop),
         children(feed, clock),
         runs(processes, children, journal, feed, clock, tasks, instance, setting.parsed(), setting.runs),
-        turns(loop, feed, clock, tasks, conversations, runs, instance, setting.model()),
+        client(loop),
+        skills(loop, conversations, {}),
+        tools(loop),
+        budgets(settings, clock, instance),
+        subagents({.loop = loop,
+                   .feed = feed,
+                   .clock = clock,
+                   .processes = processes,
+                   .children = children,
+                   .instance = instance,
+                   .tools = tools,
+                   .budgets = budgets,
+                   .settings = settings,
+                   .model = [this] { return turns.chat_model(); }}),
+        turns({.loop = loop,
+               .feed = feed,
+               .clock = clock,
+               .journal = journal,
+               .tasks = tasks,
+               .conversations = conversations,
+               .runs = runs,
+               .instance = instance},
+              {.tools = tools,
+               .budgets = budgets,
+               .settings = settings,
+               .is_attended = [this](const std::string&) { return attended; }},
+              mind(loop, clock, setting)),
         service(journal, clock, tasks, conversations, turns, runs, instance, audit),
         sign_in(loop, journal, feed, clock, sessions, setting.config, audit) {}
 
@@ -71,10 +99,23 @@ struct Life {
   process::Children processes;
   ChildList children;
   Runs runs;
+  http::Client client;
+  Skills skills;
+  Tools tools;
+  Budgets budgets;
+  Subagents subagents;
+  bool attended = true;  // somebody who may answer follows the feed
   Turns turns;
   Service service;
   access::Sessions sessions;
   SignIn sign_in;
+
+ private:
+  Mind mind(net::Loop& loop, const Clock& clock, const Setting& setting) {
+    const config::Model& model = setting.config.agent.model;
+    if (model.provider == config::Provider::kScripted) return setting.model();
+    return std::make_shared<llm::RemoteModel>(loop, client, clock, model);
+  }
 };
 
 }  // namespace agentd::runtime

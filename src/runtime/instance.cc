@@ -9,6 +9,7 @@ namespace agentd::runtime {
 namespace {
 
 constexpr std::int64_t kPushEveryMs = 250;
+constexpr char kPaused[] = "paused";
 
 }  // namespace
 
@@ -27,11 +28,12 @@ Status Instance::load() {
   const auto body = journal_.store().instance();
   if (!body) return std::unexpected(body.error());
   if (body->empty()) return {};
-  const Json kept = Json::parse(*body, nullptr, false);
+  Json kept = Json::parse(*body, nullptr, false);
   if (!kept.is_object()) return fail(Code::kUnavailable, "the row of the instance cannot be read from the store");
-  const auto reason = kept.find("paused");
-  paused_ = reason != kept.end() && reason->is_string();
-  if (paused_) log::warn("still paused: nothing starts until 'agentd resume'", {{"reason", *reason}});
+  kept_ = std::move(kept);
+  const Json reason = this->kept(kPaused);
+  paused_ = reason.is_string();
+  if (paused_) log::warn("still paused: nothing starts until 'agentd resume'", {{"reason", reason}});
   return {};
 }
 
@@ -50,16 +52,21 @@ void Instance::drain(const std::string& reason) {
 
 bool Instance::pause(const std::string& reason) {
   if (std::exchange(paused_, true)) return false;
-  journal_.put(store::InstanceRow{.body = dump_json({{"paused", reason}})});
+  keep(kPaused, reason);
   feed_.push(feed::Visibility::all(), feed::Paused{reason});
   return true;
 }
 
 bool Instance::unpause() {
   if (!std::exchange(paused_, false)) return false;
-  journal_.put(store::InstanceRow{.body = dump_json({{"paused", nullptr}})});
+  keep(kPaused, nullptr);
   feed_.push(feed::Visibility::all(), feed::Resumed{});
   return true;
+}
+
+void Instance::keep(const std::string& name, Json value) {
+  kept_[name] = std::move(value);
+  journal_.put(store::InstanceRow{.body = dump_json(kept_)});
 }
 
 void Instance::changed() {
@@ -88,6 +95,7 @@ feed::Status Instance::payload() const {
                        {"runs_finished", counters_.runs_finished},
                        {"tokens_in", counters_.tokens_in},
                        {"tokens_out", counters_.tokens_out}},
+          .budget = budget_(),
           .store_kind = journal_.store().kind(),
           .store_degraded = journal_.store().degraded()};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -39,6 +40,11 @@ class Instance final {
   bool pause(const std::string& reason);
   bool unpause();
   void changed();
+  // What its owners keep of the daemon as a whole, by name: there in the next life. Null for what was never kept.
+  void keep(const std::string& name, Json value);
+  [[nodiscard]] Json kept(const std::string& name) const { return kept_.value(name, Json()); }
+  // Asked for whenever the view is put together.
+  void on_budget(std::function<Json()> budget) { budget_ = std::move(budget); }
 
   [[nodiscard]] bool draining() const { return draining_; }
   [[nodiscard]] bool paused() const { return paused_; }
@@ -56,6 +62,8 @@ class Instance final {
   std::string name_, model_;
   const std::int64_t started_ms_;
   Counters counters_;
+  Json kept_ = Json::object();
+  std::function<Json()> budget_ = [] { return Json::object(); };
   bool draining_ = false;
   bool paused_ = false;
   std::int64_t pushed_ms_;

@@ -7,6 +7,7 @@
 #include "a2a/shapes.h"
 #include "base/digest.h"
 #include "base/ids.h"
+#include "base/time_text.h"
 
 namespace agentd::runtime {
 namespace {
@@ -145,6 +146,8 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
   if (sending.message.value("contextId", (*found)->context) != (*found)->context) {
     return delivery.reply(invalid("params.message.contextId", "is not the context of params.message.taskId"));
   }
+  if (const Status open = gate_of(**found, sending.message); !open)
+    return delivery.reply(std::unexpected(open.error()));
   Task* task = tasks_.working(id);
   if (task == nullptr) {
     return delivery.reply(fail(Code::kUnsupportedOperation, "the task has ended; send the message without its taskId"));
@@ -159,6 +162,7 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
                                                 .metadata = {{"retryAfterSeconds", "1"}}}));
   }
   sending.message["contextId"] = task->context;
+  if (task->open_gate() != nullptr) return answer_gate(call, sending, *task, delivery);
   audit_.done(&call.caller, kSend, {{"task", id}});
   remember(call, sending, id);
   if (queued) {
@@ -168,6 +172,38 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
   tasks_.add_message(*task, sending.message);
   Turn turn = turns_.begin(conversations_.open(task->principal, task->context), sending.message);
   turns_.work(std::move(turn), *task);
+  deliver(call, sending, id, false, delivery);
+}
+
+// Whether the message may be said to the gate that it names, if it names any.
+Status Service::gate_of(const Task& task, const Json& message) {
+  const Json named = message.value("metadata", Json::object()).value(kGateKey, Json());
+  if (!named.is_string()) return {};
+  const bool newest = task.gate && task.gate->id == named.get<std::string>();
+  if (newest && task.open_gate() != nullptr) return {};
+  if (!newest) {
+    return fail(Code::kUnsupportedOperation, "the question that this answers is not open any more");
+  }
+  return fail(Code::kUnsupportedOperation, fmt::format("{} has answered this question, at {}", task.gate->answered_by,
+                                                       rfc3339(task.gate->answered_ms)));
+}
+
+void Service::answer_gate(const Call& call, Sending& sending, Task& task, Delivery& delivery) {
+  const Gate& gate = *task.gate;
+  const Json target = {{"task", task.id}, {"gate", gate.id}};
+  if (gate.kind == Gate::Kind::kApproval && call.caller.role == config::Role::kAgent) {
+    return refuse_op(
+        call, kSend, target,
+        {.code = Code::kPermissionDenied, .message = "whether a tool may be used is for people to say, not for agents"},
+        std::move(delivery));
+  }
+  auto answer = read_answer(gate, sending.message);
+  if (!answer) return delivery.reply(std::unexpected(std::move(answer.error())));
+  sending.message["metadata"][kGateKey] = gate.id;
+  audit_.done(&call.caller, kSend, target);
+  const std::string id = task.id;
+  remember(call, sending, id);
+  turns_.answer(task, call.caller.viewer.principal, sending.message, *answer);
   deliver(call, sending, id, false, delivery);
 }
 
@@ -245,7 +281,14 @@ void Service::deliver(const Call& call, const Sending& sending, const std::strin
                  reply = std::move(delivery.reply)](Result<std::shared_ptr<const Task>> task) mutable {
     if (!task) return reply(std::unexpected(task.error()));
     Json out = shown(call, **task, view);
-    if (queued) out["metadata"]["https://agentd.dev/a2a/queued"] = true;
+    if (queued) {
+      out["metadata"]["https://agentd.dev/a2a/queued"] = true;
+      // Who meant it as an answer learns who was first.
+      if (const auto& gate = (*task)->gate; gate && !gate->is_open()) {
+        out["metadata"][kGateKey] = {
+            {"id", gate->id}, {"answeredBy", gate->answered_by}, {"answeredAt", rfc3339(gate->answered_ms)}};
+      }
+    }
     reply(Json{{"task", std::move(out)}});
   };
   if (!sending.return_immediately) {

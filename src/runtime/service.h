@@ -94,6 +94,8 @@ class Service final {
   Task& open_op(const Call& call, Sending& sending, const std::string& op, const std::string& run);
   void open_task(const Call& call, Sending& sending, Delivery& delivery);
   void add_to_task(const Call& call, Sending& sending, Delivery& delivery);
+  [[nodiscard]] static Status gate_of(const Task& task, const Json& message);
+  void answer_gate(const Call& call, Sending& sending, Task& task, Delivery& delivery);
   void deliver(const Call& call, const Sending& sending, const std::string& task, bool queued, Delivery& delivery);
   [[nodiscard]] Json shown(const Call& call, const Task& task, const TaskView& view) const;
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/redact.h"
 #include "base/result.h"
 #include "config/snapshot.h"
 #include "feed/feed.h"
@@ -14,9 +15,12 @@ namespace agentd::runtime {
 
 class Settings final {
  public:
-  Settings(config::Snapshot config, feed::Feed& feed) : now_(std::move(config)), feed_(feed) {}
+  Settings(config::Snapshot config, feed::Feed& feed)
+      : now_(std::move(config)), redactor_(config::secrets_of(now_)), feed_(feed) {}
 
   [[nodiscard]] const config::Snapshot& now() const { return now_; }
+  // Of its secrets, for what comes from outside.
+  [[nodiscard]] const Redactor& redactor() const { return redactor_; }
 
   // What was read again, and where it differs. What an operator had set is as it was read.
   void reload(config::Snapshot config, const std::vector<std::string>& paths);
@@ -28,6 +32,7 @@ class Settings final {
   void take(config::Snapshot config, const std::vector<std::string>& paths, const char* source);
 
   config::Snapshot now_;
+  Redactor redactor_;
   feed::Feed& feed_;
 };
 

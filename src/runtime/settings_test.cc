@@ -33,6 +33,18 @@ TEST_F(SettingsTest, SettingWhatIsSetAlreadyMovesNothing) {
   EXPECT_TRUE(pushed("config").empty());
 }
 
+TEST_F(SettingsTest, TheApprovalOfToolsMovesToo) {
+  for (const char* value : {"accept", "auto", "ask"}) {
+    ASSERT_TRUE(life_.settings.set({{"path", "agent.approval"}, {"value", value}}, "args"));
+  }
+  EXPECT_EQ(life_.settings.now().agent.approval, config::Approval::kAsk);
+  EXPECT_EQ(pushed("config").size(), 3U);
+  EXPECT_EQ(pushed("config")[0]["paths"], Json::array({"agent.approval"}));
+  const auto refused = life_.settings.set({{"path", "agent.approval"}, {"value", "never"}}, "args");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "args.value must be ask, auto or accept");
+}
+
 TEST_F(SettingsTest, AValueOfAnotherTypeIsRefusedByName) {
   const auto refused = set("yes");
   ASSERT_FALSE(refused);

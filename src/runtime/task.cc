@@ -46,6 +46,7 @@ Json annotations_json(const Task& task) {
               {"statusHistory", states_json(task.states)}};
   if (!task.principal.empty()) out["principal"] = task.principal;
   if (!task.command.empty()) out["command"] = task.command;
+  if (const Gate* gate = task.open_gate(); gate != nullptr && !gate->schema.is_null()) out["askSchema"] = gate->schema;
   return out;
 }
 
@@ -99,13 +100,15 @@ bool merge_artifact(Json& artifacts, const Json& artifact, bool append) {
 store::TaskRow to_row(const Task& task) {
   Json states = Json::array();
   for (const StateEntry& entry : task.states) states.push_back({to_string(entry.state), entry.at_ms});
-  const Json body = {{"message", task.status_message},
-                     {"artifacts", task.artifacts},
-                     {"history", task.history},
-                     {"link", {task.link.kind, task.link.id}},
-                     {"states", states},
-                     {"command", task.command},
-                     {"events", task.events}};
+  Json body = {{"message", task.status_message},
+               {"artifacts", task.artifacts},
+               {"history", task.history},
+               {"link", {task.link.kind, task.link.id}},
+               {"states", states},
+               {"command", task.command},
+               {"events", task.events}};
+  if (task.gate) body["gate"] = to_json(*task.gate);
+  if (!task.work.is_null()) body["work"] = task.work;
   return {.id = task.id,
           .principal = task.principal,
           .context = task.context,
@@ -133,6 +136,8 @@ Result<Task> from_row(const store::TaskRow& row) {
     for (const Json& entry : body.at("states")) {
       task.states.push_back({a2a::task_state(entry.at(0).get<std::string>()).value(), entry.at(1)});
     }
+    if (body.contains("gate")) task.gate = gate_from_json(body["gate"]);
+    task.work = body.value("work", Json());
     return task;
   } catch (const std::exception& error) {
     return fail(Code::kUnavailable, "task " + row.id + " cannot be read from the store: " + error.what());

@@ -10,6 +10,7 @@
 #include "a2a/states.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "runtime/gate.h"
 #include "store/store.h"
 
 namespace agentd::runtime {
@@ -35,6 +36,13 @@ struct Task {
   std::vector<StateEntry> states;  // oldest first, the newest 64
   std::string command;             // the op that made it; "" = a message did
   std::uint64_t events = 0;        // number of the newest event of its streams
+  std::optional<Gate> gate;        // the newest question that it waited with
+  Json work;                       // what its turn keeps of its progress; null = nothing
+
+  // The question that it waits with, or null.
+  [[nodiscard]] const Gate* open_gate() const {
+    return a2a::is_interrupted(state) && gate && gate->is_open() ? &*gate : nullptr;
+  }
 };
 
 // How much of a task an answer shows.

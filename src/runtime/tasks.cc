@@ -130,6 +130,30 @@ void Tasks::set_link(Task& task, Link link) {
   changed(entries_.at(task.id), false);
 }
 
+void Tasks::open_gate(Task& task, Gate gate, Json message) {
+  task.gate = std::move(gate);
+  add_to_history(task, message);
+  set_state(task, a2a::TaskState::kInputRequired, std::move(message));
+}
+
+void Tasks::close_gate(Task& task, const std::string& by) {
+  task.gate->answered_by = by;
+  task.gate->answered_ms = clock_.wall_ms();
+  set_state(task, a2a::TaskState::kWorking);
+}
+
+void Tasks::keep_work(Task& task, Json work) {
+  task.work = std::move(work);
+  dirty_.insert(task.id);
+  journal_.touched();
+}
+
+bool Tasks::is_attended(const std::string& id) const {
+  const Entry& entry = entries_.at(id);
+  const auto follows = [](const std::weak_ptr<TaskListener>& listener) { return !listener.expired(); };
+  return !entry.waiters.empty() || std::ranges::any_of(entry.listeners, follows);
+}
+
 Task* Tasks::working(const std::string& id) {
   const auto at = entries_.find(id);
   if (at == entries_.end() || a2a::is_terminal(at->second.index.state)) return nullptr;

@@ -61,6 +61,14 @@ class Tasks final {
   // `more`: further chunks of the same artifact follow (lastChunk false).
   void put_artifact(Task& task, const Json& artifact, bool append = false, bool more = false);
   void set_link(Task& task, Link link);
+  // Waits with the question from now on: INPUT_REQUIRED. `message` asks it.
+  void open_gate(Task& task, Gate gate, Json message);
+  // The open gate was answered, by that principal: WORKING again.
+  void close_gate(Task& task, const std::string& by);
+  // Keeps what its turn has done so far: told to nobody.
+  void keep_work(Task& task, Json work);
+  // Whether somebody waits for it or follows it now.
+  [[nodiscard]] bool is_attended(const std::string& id) const;
 
   // A task that has not ended, for those who do its work; null when there is none.
   [[nodiscard]] Task* working(const std::string& id);

@@ -1,38 +1,14 @@
 #include "runtime/turns.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "base/check.h"
-#include "base/ids.h"
+#include "runtime/message_text.h"
 
 namespace agentd::runtime {
 namespace {
 
 constexpr std::size_t kQueued = 64;  // messages for one turn
-
-std::string text_of(const Json& message) {
-  std::string out;
-  for (const Json& part : message["parts"]) {
-    if (!part.contains("text")) continue;
-    if (!out.empty()) out += '\n';
-    out += part["text"].get<std::string>();
-  }
-  return out;
-}
-
-a2a::TaskState to_task_state(llm::State state) {
-  switch (state) {
-    case llm::State::kCompleted: return a2a::TaskState::kCompleted;
-    case llm::State::kFailed: return a2a::TaskState::kFailed;
-    case llm::State::kCanceled: return a2a::TaskState::kCanceled;
-    case llm::State::kRejected: return a2a::TaskState::kRejected;
-    case llm::State::kInputRequired: return a2a::TaskState::kInputRequired;
-    case llm::State::kAuthRequired: return a2a::TaskState::kAuthRequired;
-  }
-  return a2a::TaskState::kFailed;
-}
 
 // The number of the turn that is not answered yet and has `after` more behind it. A conversation that the retention
 // dropped meanwhile counts from its new beginning.
@@ -40,295 +16,149 @@ std::uint64_t turn_number(const Conversation& conversation, std::size_t after) {
   return conversation.turns > after ? conversation.turns - after : 1;
 }
 
-bool has_artifact(const Task& task, const std::string& id) {
-  return std::ranges::any_of(task.artifacts, [&](const Json& known) { return known["artifactId"] == id; });
-}
-
-Json text_artifact(const std::string& name, const std::string& text) {
-  return {{"artifactId", name}, {"name", name}, {"parts", {{{"text", text}}}}};
-}
-
 }  // namespace
 
-struct Turns::Live {
-  Live(net::Loop& loop, Turn begun) : turn(std::move(begun)), timer(loop) {}
+Turns::Turns(TurnParts parts, ChatParts chat, Mind mind)
+    : parts_(parts), chat_(std::move(chat)), mind_(std::move(mind)) {}
 
-  Turn turn;
-  std::string task;  // "" for a turn that only speaks
-  feed::Activity activity;
-  feed::Count pushed_round = 0;
-  std::size_t next = 0;             // of the script's actions
-  std::vector<std::string> pieces;  // of the chunks being put
-  std::size_t next_piece = 0;
-  std::set<std::string> left_over;  // artifacts of the turn that a crash cut off: not added to, but replaced
-  bool held = false;                // by a pause, before its next action
-  bool answered = false;            // the artifact "answer" is there
-  std::deque<Json> queued;
-  std::move_only_function<void(Json)> said;
-  net::Timer timer;
-};
-
-Turns::Turns(net::Loop& loop, feed::Feed& feed, const Clock& clock, Tasks& tasks, Conversations& conversations,
-             Runs& runs, Instance& instance, llm::ScriptedModel model)
-    : loop_(loop),
-      feed_(feed),
-      clock_(clock),
-      tasks_(tasks),
-      conversations_(conversations),
-      runs_(runs),
-      instance_(instance),
-      model_(std::move(model)) {}
-
-// An armed timer holds on to its turn.
-Turns::~Turns() {
-  for (const auto& [id, live] : live_) live->timer.cancel();
-}
-
-Turn Turns::ask(const Conversation& conversation, const Json& message, std::uint64_t number) {
-  return {.principal = conversation.principal,
-          .context = conversation.context,
-          .script = model_.answer({.text = text_of(message), .message_id = message["messageId"], .turn = number})};
+llm::Script Turns::script_of(const Json& message, std::uint64_t number) const {
+  // A chat's place was taken by a script: built-in rules are better than none.
+  static const auto built_in = llm::ScriptedModel::built_in();
+  const auto* rules = std::get_if<llm::ScriptedModel>(&mind_);
+  return (rules != nullptr ? *rules : built_in)
+      .answer({.text = text_of(message), .message_id = message["messageId"], .turn = number});
 }
 
 Turn Turns::begin(Conversation& conversation, const Json& message) {
-  conversations_.add(conversation, message, true);
-  instance_.count([](Counters& c) { ++c.turns; });
-  return ask(conversation, message, conversation.turns);
+  parts_.conversations.add(conversation, message, true);
+  parts_.instance.count([](Counters& c) { ++c.turns; });
+  Turn turn{.principal = conversation.principal, .context = conversation.context, .script = {}};
+  if (std::holds_alternative<llm::ScriptedModel>(mind_)) turn.script = script_of(message, conversation.turns);
+  return turn;
 }
 
-Turns::LivePtr Turns::start(Turn turn, const std::string& task) {
-  auto live = std::make_shared<Live>(loop_, std::move(turn));
-  live->task = task;
-  const auto now = static_cast<feed::Count>(clock_.wall_ms());
-  live->activity = {.id = "act-" + random_hex(16),
-                    .task = task.empty() ? std::nullopt : std::optional(task),
-                    .ctx = live->turn.context,
-                    .round = 1,
-                    .started_ms = now};
-  live_.emplace(live->activity.id, live);
-  if (!task.empty()) by_task_[task] = live->activity.id;
-  set_phase(*live, "thinking");
-  return live;
+std::shared_ptr<ScriptTurn> Turns::make_script(Turn turn, const std::string& task, ScriptTurn::Said said) {
+  return std::make_shared<ScriptTurn>(
+      parts_, TurnFacts{.principal = std::move(turn.principal), .context = std::move(turn.context), .task = task},
+      *std::move(turn.script), [this](const Json& message, std::uint64_t number) { return script_of(message, number); },
+      std::move(said), [this](const TurnAtWork& over) { left(over); });
+}
+
+Turns::Live Turns::make_chat(const std::string& principal, const std::string& context, const std::string& task) {
+  return std::make_shared<ChatTurn>(parts_, chat_, TurnFacts{.principal = principal, .context = context, .task = task},
+                                    std::get<std::shared_ptr<llm::RemoteModel>>(mind_),
+                                    [this](const TurnAtWork& over) { left(over); });
+}
+
+void Turns::start(const Live& live) {
+  live_.emplace(live->activity().id, live);
+  if (!live->facts().task.empty()) by_task_[live->facts().task] = live->activity().id;
+  live->begin();
+}
+
+// It calls us from within, so it goes when it has returned.
+void Turns::left(const TurnAtWork& turn) {
+  by_task_.erase(turn.facts().task);
+  if (auto node = live_.extract(turn.activity().id)) parts_.loop.post([gone = std::move(node.mapped())] {});
 }
 
 void Turns::work(Turn turn, Task& task) {
-  tasks_.set_state(task, a2a::TaskState::kWorking);
-  go_on(start(std::move(turn), task.id));
+  parts_.tasks.set_state(task, a2a::TaskState::kWorking);
+  start(turn.script ? Live(make_script(std::move(turn), task.id, {}))
+                    : make_chat(turn.principal, turn.context, task.id));
 }
 
-void Turns::speak(Turn turn, std::move_only_function<void(Json)> said) {
-  const auto live = start(std::move(turn), "");
-  live->said = std::move(said);
-  go_on(live);
+void Turns::speak(Turn turn, ScriptTurn::Said said) { start(make_script(std::move(turn), "", std::move(said))); }
+
+Turns::Live Turns::of(const Task& task) const {
+  const auto at = by_task_.find(task.id);
+  return at == by_task_.end() ? nullptr : live_.at(at->second);
 }
 
 void Turns::queue(Task& task, const Json& message) {
-  tasks_.add_message(task, message);
-  conversations_.add(conversations_.open(task.principal, task.context), message, true);
-  if (const auto at = by_task_.find(task.id); at != by_task_.end()) live_.at(at->second)->queued.push_back(message);
+  parts_.tasks.add_message(task, message);
+  Conversation& conversation = parts_.conversations.open(task.principal, task.context);
+  parts_.conversations.add(conversation, message, true);
+  if (const Live live = of(task)) live->hear(message, conversation.messages);
 }
 
 bool Turns::is_full(const Task& task) const {
-  const auto at = by_task_.find(task.id);
-  return at != by_task_.end() && live_.at(at->second)->queued.size() >= kQueued;
+  const Live live = of(task);
+  return live && live->unheard() >= kQueued;
+}
+
+void Turns::answer(Task& task, const std::string& by, const Json& message, const Json& answer) {
+  parts_.tasks.add_message(task, message);
+  Conversation& conversation = parts_.conversations.open(task.principal, task.context);
+  parts_.tasks.close_gate(task, by);
+  if (const Live live = of(task)) {
+    parts_.conversations.add(conversation, message, false);
+    return live->answered(answer);
+  }
+  // The model that asked was replaced by rules meanwhile: to them it is a message like any other.
+  work(begin(conversation, message), task);
 }
 
 void Turns::cancel(Task& task) {
-  if (const auto at = by_task_.find(task.id); at != by_task_.end()) {
-    const auto live = live_.at(at->second);
-    leave(*live);
-  }
-  tasks_.set_state(task, a2a::TaskState::kCanceled);
+  if (const Live live = of(task)) live->leave();
+  cancelled_(task.id);
+  parts_.tasks.set_state(task, a2a::TaskState::kCanceled);
 }
 
 void Turns::resume(Task& task) {
-  if (task.link.kind != "turn" || a2a::is_interrupted(task.state)) return;
+  if (task.link.kind != "turn") return;
+  const bool waits = a2a::is_interrupted(task.state);
+  if (std::holds_alternative<llm::ScriptedModel>(mind_)) {
+    if (!waits) resume_script(task);
+    return;
+  }
+  if (waits && task.open_gate() == nullptr) return;
+  if (!waits && task.state != a2a::TaskState::kWorking) parts_.tasks.set_state(task, a2a::TaskState::kWorking);
+  start(make_chat(task.principal, task.context, task.id));
+}
+
+void Turns::resume_script(Task& task) {
   // The messages after the agent's last word are those that nobody has answered.
   std::size_t first = task.history.size();
   while (first > 0 && task.history[first - 1]["role"] == "ROLE_USER") --first;
-  if (first == task.history.size()) return tasks_.set_state(task, a2a::TaskState::kCompleted);
-  const Conversation& conversation = conversations_.open(task.principal, task.context);
-  Turn turn = ask(conversation, task.history[first], turn_number(conversation, task.history.size() - first - 1));
-  if (task.state != a2a::TaskState::kWorking) tasks_.set_state(task, a2a::TaskState::kWorking);
-  const auto live = start(std::move(turn), task.id);
-  for (const Json& artifact : task.artifacts) live->left_over.insert(artifact["artifactId"]);
-  for (std::size_t i = first + 1; i < task.history.size(); ++i) live->queued.push_back(task.history[i]);
-  go_on(live);
+  if (first == task.history.size()) return parts_.tasks.set_state(task, a2a::TaskState::kCompleted);
+  const Conversation& conversation = parts_.conversations.open(task.principal, task.context);
+  const Json& message = task.history[first];
+  const auto live =
+      make_script({.principal = conversation.principal,
+                   .context = conversation.context,
+                   .script = script_of(message, turn_number(conversation, task.history.size() - first - 1))},
+                  task.id, {});
+  if (task.state != a2a::TaskState::kWorking) parts_.tasks.set_state(task, a2a::TaskState::kWorking);
+  live->replace(task.artifacts);
+  for (std::size_t i = first + 1; i < task.history.size(); ++i) live->hear(task.history[i], 0);
+  start(live);
+}
+
+void Turns::stop() {
+  live_.clear();
+  by_task_.clear();
 }
 
 void Turns::go_on() {
-  std::vector<LivePtr> held;
-  for (const auto& [id, live] : live_) {
-    if (live->held) held.push_back(live);
-  }
-  for (const LivePtr& live : held) {
-    set_phase(*live, "thinking");
-    go_on(live);
-  }
+  std::vector<Live> all;
+  for (const auto& [id, live] : live_) all.push_back(live);
+  for (const Live& live : all) live->unhold();
 }
 
-// Performs actions until one takes time, or the turn has ended.
-void Turns::go_on(const LivePtr& live) {
-  live->held = instance_.paused();
-  if (live->held) return set_phase(*live, "waiting");
-  while (live->next < live->turn.script.actions.size()) {
-    if (!perform(live, live->turn.script.actions[live->next])) return;
-    ++live->next;
-  }
-  end(live, a2a::TaskState::kCompleted, nullptr);
+std::shared_ptr<llm::RemoteModel> Turns::chat_model() const {
+  const auto* model = std::get_if<std::shared_ptr<llm::RemoteModel>>(&mind_);
+  return model == nullptr ? nullptr : *model;
 }
 
-// False: it goes on later, or the turn is over.
-bool Turns::perform(const LivePtr& live, const llm::Action& action) {
-  Task* task = live->task.empty() ? nullptr : tasks_.working(live->task);
-  AGENTD_CHECK(task != nullptr || live->said, "a turn works on a task that has ended");
-  return std::visit([&](const auto& what) { return act(live, task, what); }, action);
-}
-
-bool Turns::go_on_after(const LivePtr& live, std::int64_t ms) {
-  live->timer.arm(ms, [this, live] {
-    set_phase(*live, "thinking");
-    ++live->next;
-    go_on(live);
-  });
-  return false;
-}
-
-bool Turns::act(const LivePtr& live, Task* task, const llm::Text& text) {
-  // The parts of one artifact are read as one text: what comes later begins a paragraph.
-  const bool more = std::exchange(live->answered, true);
-  tasks_.put_artifact(*task, text_artifact("answer", (more ? "\n\n" : "") + text.text), more);
-  return true;
-}
-
-bool Turns::act(const LivePtr&, Task* task, const llm::Say& say) {
-  tasks_.set_state(*task, a2a::TaskState::kWorking, agent_message(*task, say.text));
-  return true;
-}
-
-bool Turns::act(const LivePtr& live, Task* task, const llm::Artifact& artifact) {
-  const std::string id = artifact.id.empty() ? artifact.name : artifact.id;
-  Json out = {{"artifactId", id}, {"name", artifact.name}};
-  if (!artifact.description.empty()) out["description"] = artifact.description;
-  out["parts"] = artifact.parts;
-  const bool there = live->left_over.erase(id) == 0 && has_artifact(*task, id);
-  tasks_.put_artifact(*task, out, artifact.append && there, artifact.append && !artifact.last_chunk);
-  return true;
-}
-
-bool Turns::act(const LivePtr& live, Task*, const llm::Chunks& chunks) {
-  live->pieces = llm::pieces(chunks);
-  live->next_piece = 0;
-  put_chunk(live, chunks);
-  return false;
-}
-
-bool Turns::act(const LivePtr& live, Task*, const llm::Delay& delay) { return go_on_after(live, delay.ms); }
-
-bool Turns::act(const LivePtr& live, Task* task, const llm::SetState& state) {
-  end(live, to_task_state(state.state), state.message.empty() ? Json() : agent_message(*task, state.message));
-  return false;
-}
-
-bool Turns::act(const LivePtr& live, Task* task, const llm::DirectMessage& message) {
-  say_directly(live, task, message);
-  return false;
-}
-
-bool Turns::act(const LivePtr& live, Task* task, const llm::RunWorkflow& run) {
-  if (const Status right = runs_.check(run.name, run.inputs, "workflow", "workflow.inputs"); !right) {
-    end(live, a2a::TaskState::kFailed, agent_message(*task, right.error().message));
-    return false;
-  }
-  leave(*live);
-  runs_.start({.workflow = run.name,
-               .inputs = run.inputs,
-               .start = "message",
-               .principal = live->turn.principal,
-               .task = live->task});
-  return false;
-}
-
-bool Turns::act(const LivePtr& live, Task*, const llm::UseTool& tool) {
-  instance_.count([](Counters& c) { ++c.tool_calls; });
-  set_phase(*live, "tool", tool.name);
-  return go_on_after(live, tool.delay_ms);
-}
-
-void Turns::say_directly(const LivePtr& live, const Task* task, const llm::DirectMessage& message) {
-  if (task != nullptr) {
-    Json out = agent_message(*task, "");
-    out["parts"] = message.parts;
-    return end(live, a2a::TaskState::kCompleted, std::move(out));
-  }
-  Json out = {{"messageId", random_uuid()},
-              {"contextId", live->turn.context},
-              {"role", "ROLE_AGENT"},
-              {"parts", message.parts}};
-  conversations_.add(conversations_.open(live->turn.principal, live->turn.context), out, false);
-  leave(*live);
-  live->said(std::move(out));
-}
-
-void Turns::put_chunk(const LivePtr& live, const llm::Chunks& chunks) {
-  Task* task = tasks_.working(live->task);
-  AGENTD_CHECK(task != nullptr, "a turn works on a task that has ended");
-  const bool more = live->next_piece + 1 < live->pieces.size();
-  tasks_.put_artifact(*task, text_artifact(chunks.artifact, live->pieces[live->next_piece]), live->next_piece > 0,
-                      more);
-  ++live->next_piece;
-  live->timer.arm(more ? chunks.delay_ms : 0, [this, live, more] {
-    if (more) return put_chunk(live, std::get<llm::Chunks>(live->turn.script.actions[live->next]));
-    ++live->next;
-    go_on(live);
-  });
-}
-
-void Turns::end(const LivePtr& live, a2a::TaskState state, Json message) {
-  Task* task = tasks_.working(live->task);
-  AGENTD_CHECK(task != nullptr, "a turn works on a task that has ended");
-  const bool refused =
-      state == a2a::TaskState::kFailed || state == a2a::TaskState::kRejected || state == a2a::TaskState::kCanceled;
-  if (!refused && !live->queued.empty()) return next_round(live);
-  if (!message.is_null()) {
-    conversations_.add(conversations_.open(live->turn.principal, live->turn.context), message, false);
-    tasks_.add_message(*task, message);
-  }
-  leave(*live);
-  tasks_.set_state(*task, state, std::move(message));
-}
-
-void Turns::next_round(const LivePtr& live) {
-  const Json message = std::move(live->queued.front());
-  live->queued.pop_front();
-  const Conversation& conversation = conversations_.open(live->turn.principal, live->turn.context);
-  live->turn = ask(conversation, message, turn_number(conversation, live->queued.size()));
-  live->next = 0;
-  ++live->activity.round;
-  set_phase(*live, "thinking");
-  live->timer.arm(0, [this, live] { go_on(live); });
-}
-
-void Turns::set_phase(Live& live, const std::string& phase, std::optional<std::string> tool) {
-  if (live.activity.phase == phase && live.activity.tool == tool && live.pushed_round == live.activity.round) return;
-  live.pushed_round = live.activity.round;
-  live.activity.phase = phase;
-  live.activity.tool = std::move(tool);
-  live.activity.updated_ms = static_cast<feed::Count>(clock_.wall_ms());
-  feed_.push(feed::Visibility::owner(live.turn.principal), live.activity);
-}
-
-// Off the feed and out of the tables; a timer that still holds it is cancelled.
-void Turns::leave(Live& live) {
-  live.timer.cancel();
-  feed_.push(feed::Visibility::owner(live.turn.principal), feed::ActivityRemoved{live.activity.id});
-  by_task_.erase(live.task);
-  live_.erase(live.activity.id);
+std::size_t Turns::live() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(live_, [](const auto& entry) { return !entry.second->waits_for_answer(); }));
 }
 
 std::vector<std::pair<std::string, feed::Activity>> Turns::activities() const {
   std::vector<std::pair<std::string, feed::Activity>> out;
-  for (const auto& [id, live] : live_) out.emplace_back(live->turn.principal, live->activity);
+  for (const auto& [id, live] : live_) out.emplace_back(live->facts().principal, live->activity());
   return out;
 }
 

@@ -74,7 +74,7 @@ test('the extended card tells an operator the ring and all kinds that can reach 
   assert.deepEqual(params.kinds, kindsFor('operator'));
   const command = extension(card, COMMAND).params;
   assert.deepEqual(Object.keys(command).sort(), ['dataPartKey', 'ops', 'schema', 'settable']);
-  assert.deepEqual(command.settable, ['a2a.introspection.enabled']);
+  assert.deepEqual(command.settable, ['agent.approval', 'a2a.introspection.enabled']);
 });
 
 test('the extended card tells a user its own kinds, and no op that only operators run', async () => {

@@ -3,6 +3,7 @@
 export const EVENTS = 'https://agentd.dev/a2a/ext/events';
 export const COMMAND = 'https://agentd.dev/a2a/ext/command';
 export const ANNOTATIONS = 'https://agentd.dev/a2a/ext/task-annotations';
+export const GATE = 'https://agentd.dev/a2a/gate';
 export const SUBSCRIBE = 'agentd.events/SubscribeToEvents';
 
 export const TERMINAL = ['COMPLETED', 'FAILED', 'CANCELED', 'REJECTED'].map((s) => `TASK_STATE_${s}`);

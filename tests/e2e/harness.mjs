@@ -60,6 +60,7 @@ export class Daemon {
       a2a: { listen: 'http://127.0.0.1:0' },
       log: { format: 'json' },
     }, config);
+    if (this.config.agent.model.provider !== 'scripted') delete this.config.agent.model.script;
     writeFileSync(join(this.folder, 'rules.yaml'), JSON.stringify({ rules }));
     this.logs = '';  // stderr of the lives that ended
     this.nextId = 1;

@@ -125,7 +125,7 @@ test('set changes what config prints', async (t) => {
   for (const setting of [['a2a.introspection.enabled', 'yes'], ['a2a.lisen', 'true']]) {
     const { code, stdout, stderr } = await operator('set', ...setting);
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, setting[1] === 'yes' ? /value/ : /path must be "a2a\.introspection\.enabled"/);
+    assert.match(stderr, setting[1] === 'yes' ? /value/ : /path must be one of "agent\.approval", "a2a\.introspection\.enabled"/);
   }
 });
 

@@ -18,7 +18,7 @@
 
 #include "base/json.h"
 
-namespace agentd::feed {
+namespace agentd {
 
 // `text` as a JSON string literal; the same bytes as quote_json.
 void append_quoted(std::string& out, std::string_view text);
@@ -49,4 +49,4 @@ class ObjectWriter {
   bool first_ = true;
 };
 
-}  // namespace agentd::feed
+}  // namespace agentd

@@ -1,10 +1,10 @@
-#include "feed/json_writer.h"
+#include "base/json_writer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace agentd::feed {
+namespace agentd {
 
 void append_quoted(std::string& out, std::string_view text) {
   const bool plain = std::ranges::all_of(text, [](char c) {
@@ -86,4 +86,4 @@ ObjectWriter& ObjectWriter::optional(std::string_view name, const std::optional<
   return *this;
 }
 
-}  // namespace agentd::feed
+}  // namespace agentd

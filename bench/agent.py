@@ -1,0 +1,70 @@
+"""What the agent's work costs: a round with a chat model, many turns at once that wait for a slow one, a long conversation."""
+import pathlib
+import re
+import time
+
+from bench import Bench, cpu_seconds
+from daemon import SQLITE, Daemon, merged, message
+from model import Model
+
+CROWD = 200
+SLOW_S = 4
+
+
+def in_context(text: str, context: str) -> dict:
+    params = message(text)
+    params["message"]["contextId"] = context
+    return params
+
+
+def rounds(bench: Bench) -> dict:
+    """The daemon's CPU for a message that takes one round, everything in it: the call, the question, the store, the feed."""
+    count = 100 if bench.quick else 500
+    with Model() as model, Daemon(bench.agentd, merged(SQLITE, model.config), bench.server_cpu) as daemon:
+        def spent(messages: int) -> float:
+            cpu = cpu_seconds(daemon.pid)
+            for i in range(messages):
+                daemon.call("SendMessage", in_context("hello", f"c{i}"))
+            return cpu_seconds(daemon.pid) - cpu
+        spent(20)
+        return {"round_cpu_ms": spent(count) * 1e3 / count}
+
+
+def status_of(daemon: Daemon) -> dict:
+    return {name: int(value) for name, value in re.findall(r"^(VmRSS|Threads):\s*(\d+)",
+                                                           pathlib.Path(f"/proc/{daemon.pid}/status").read_text(), re.M)}
+
+
+def crowd(bench: Bench) -> dict:
+    """Resident memory and threads while so many turns wait for a slow model."""
+    with Model(SLOW_S) as model, Daemon(bench.agentd, merged(SQLITE, model.config), bench.server_cpu) as daemon:
+        before = status_of(daemon)
+        tasks = []
+        for i in range(CROWD):
+            params = in_context("hello", f"c{i}")
+            params["configuration"] = {"returnImmediately": True}
+            tasks.append(daemon.call("SendMessage", params)["task"]["id"])
+        time.sleep(SLOW_S / 2)
+        during = status_of(daemon)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if all(daemon.call("GetTask", {"id": task})["status"]["state"] == "TASK_STATE_COMPLETED" for task in tasks):
+                return {"crowd_resident_mib": during["VmRSS"] / 1024, "crowd_threads": during["Threads"],
+                        "crowd_threads_more": during["Threads"] - before["Threads"]}
+            time.sleep(0.2)
+    raise RuntimeError("not all turns ended")
+
+
+def conversation(bench: Bench) -> dict:
+    """How long a message takes in a conversation of 5,000 messages, and in a new one."""
+    messages = 500 if bench.quick else 2500  # each is answered
+    with Model() as model, Daemon(bench.agentd, merged(SQLITE, model.config), bench.server_cpu) as daemon:
+        def took(context: str) -> float:
+            begun = time.monotonic()
+            daemon.call("SendMessage", in_context("hello", context))
+            return (time.monotonic() - begun) * 1e3
+        for _ in range(messages):
+            took("long")
+        long = sorted(took("long") for _ in range(20))[10]
+        fresh = sorted(took(f"fresh{i}") for i in range(20))[10]
+        return {"long_conversation_ms": long, "fresh_conversation_ms": fresh, "long_conversation_messages": 2 * messages}

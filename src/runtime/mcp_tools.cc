@@ -1,0 +1,98 @@
+#include "runtime/mcp_tools.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/digest.h"
+
+namespace agentd::runtime {
+namespace {
+
+constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kDigest = 8;  // hex digits that keep long names apart
+
+std::string plain(const std::string& name) {
+  std::string out = name;
+  std::ranges::replace_if(out, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-'; }, '_');
+  return out;
+}
+
+// Images and the like, as parts of an artifact.
+Json parts_of(const Json& content) {
+  Json out = Json::array();
+  for (const Json& block : content) {
+    if (!block.is_object() || !block.contains("data") || !block["data"].is_string()) continue;
+    out.push_back({{"raw", block["data"]}, {"mediaType", block.value("mimeType", "application/octet-stream")}});
+  }
+  return out;
+}
+
+class McpUse final : public ToolUse {
+ public:
+  explicit McpUse(mcp::Call call) : call_(std::move(call)) {}
+
+ private:
+  mcp::Call call_;
+};
+
+}  // namespace
+
+std::string tool_name(const std::string& server, const std::string& tool) {
+  std::string name = plain(server) + "__" + plain(tool);
+  if (name.size() <= kMaxName) return name;
+  return name.substr(0, kMaxName - kDigest - 1) + "_" + sha256_hex(server + "/" + tool).substr(0, kDigest);
+}
+
+McpTools::McpTools(net::Loop& loop, process::Children& processes, ChildList& children, http::Client& client)
+    : loop_(loop), processes_(processes), children_(children), client_(client) {}
+
+std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
+  mcp::Server::Events events{
+      .tools_changed = [] {},
+      .child_started = [this, name = server.name](process::ChildId node,
+                                                  int pid) { children_.started(node, pid, "mcp:" + name); },
+      .child_ended = [this](process::ChildId node) { children_.reaped(node); }};
+  return std::make_unique<mcp::Server>(loop_, processes_, client_, server, std::move(events));
+}
+
+void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
+  std::map<std::string, std::unique_ptr<mcp::Server>> next;
+  for (const config::McpServer& server : servers) {
+    const auto known = servers_.find(server.name);
+    const bool same = known != servers_.end() && known->second->config() == server;
+    next[server.name] = same ? std::move(known->second) : start(server);
+  }
+  servers_ = std::move(next);
+}
+
+void McpTools::list(std::vector<ToolFacts>& out) const {
+  for (const auto& [name, server] : servers_) {
+    for (const mcp::Tool& tool : server->tools()) {
+      out.push_back(
+          {.spec = {.name = tool_name(name, tool.name), .description = tool.description, .schema = tool.schema},
+           .read_only = tool.read_only});
+    }
+  }
+}
+
+std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listener) {
+  for (const auto& [name, server] : servers_) {
+    const auto tool = std::ranges::find_if(server->tools(), [&, &server_name = name](const mcp::Tool& known) {
+      return tool_name(server_name, known.name) == request.name;
+    });
+    if (tool == server->tools().end()) continue;
+    mcp::CallListener heard{
+        .progress = [](double, double, const std::string&) {},
+        .elicit = std::move(listener.elicit),
+        .done =
+            [done = std::move(listener.done)](Result<mcp::ToolResult> result) mutable {
+              if (!result) return done({.text = result.error().message, .is_error = true});
+              done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
+            }};
+    return std::make_unique<McpUse>(server->call(tool->name, std::move(request.arguments), std::move(heard)));
+  }
+  return nullptr;
+}
+
+}  // namespace agentd::runtime

@@ -1,0 +1,47 @@
+// McpTools: the tools of the MCP servers that the configuration names, as the model sees them: "<server>__<tool>".
+//
+// The servers are started with it and kept up; a reload starts, ends and leaves alone what it has to. Confined to the core thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/agent.h"
+#include "http/client.h"
+#include "mcp/server.h"
+#include "net/loop.h"
+#include "process/child.h"
+#include "runtime/child_list.h"
+#include "runtime/tools.h"
+
+namespace agentd::runtime {
+
+class McpTools final : public ToolSource {
+ public:
+  // The references outlive this.
+  McpTools(net::Loop& loop, process::Children& processes, ChildList& children, http::Client& client);
+
+  void set_servers(const std::vector<config::McpServer>& servers);
+  // All of them end; for the stop of the daemon.
+  void stop() { servers_.clear(); }
+
+  void list(std::vector<ToolFacts>& out) const override;
+  [[nodiscard]] bool checks_arguments() const override { return true; }
+  [[nodiscard]] std::unique_ptr<ToolUse> use(ToolRequest request, ToolListener listener) override;
+
+ private:
+  [[nodiscard]] std::unique_ptr<mcp::Server> start(const config::McpServer& server);
+
+  net::Loop& loop_;
+  process::Children& processes_;
+  ChildList& children_;
+  http::Client& client_;
+  std::map<std::string, std::unique_ptr<mcp::Server>> servers_;  // by name
+};
+
+// The name by which the model knows a tool of a server: at most 64 of the characters that models take.
+[[nodiscard]] std::string tool_name(const std::string& server, const std::string& tool);
+
+}  // namespace agentd::runtime

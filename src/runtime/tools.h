@@ -1,0 +1,88 @@
+// Tools: everything that the model may use, whoever does it: MCP servers, subagents, peers, skills. Each kind is a source.
+// Confined to the core thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/agent.h"
+#include "llm/model.h"
+#include "mcp/server.h"
+#include "net/loop.h"
+
+namespace agentd::runtime {
+
+struct ToolFacts {
+  llm::ToolSpec spec;
+  bool read_only = false;  // it says that it changes nothing: safe beside others, and again after a crash
+  bool is_own = false;     // of the agent itself: nobody is asked about it
+};
+
+// Who uses it, and within what.
+struct ToolRequest {
+  std::string name, principal, context, task;
+  std::string subagent = {};  // that uses it; "" = the turn itself
+  Json arguments = Json::object();
+};
+
+struct ToolOutcome {
+  std::string text;
+  bool is_error = false;
+  Json parts = Json::array();  // what is no text, as parts of an artifact
+};
+
+// Called on the loop, never within use().
+struct ToolListener {
+  // A person is asked; null: nobody can be.
+  std::function<void(mcp::Elicitation)> elicit = nullptr;
+  // What a model used on the way, and its price in dollars. Returns why no more may be used, if so. Null: nobody counts.
+  std::function<std::optional<std::string>(const llm::Usage& usage, double usd)> spent = nullptr;
+  std::move_only_function<void(ToolOutcome)> done;
+};
+
+// One use under way. Destroying it cancels it: nothing is called any more.
+class ToolUse {
+ public:
+  virtual ~ToolUse() = default;
+};
+
+// Whether a person is asked before the tool is used.
+[[nodiscard]] bool must_be_asked(config::Approval approval, const ToolFacts& tool);
+
+// Why the arguments do not fit the schema, for the model to read; "" when they do, or the schema cannot be checked here.
+[[nodiscard]] std::string misfit_of(const Json& schema, const Json& arguments);
+
+// Of a tool that is done as it begins: tells `outcome` on the next turn of the loop.
+[[nodiscard]] std::unique_ptr<ToolUse> done_use(net::Loop& loop, ToolOutcome outcome, ToolListener listener);
+
+class ToolSource {
+ public:
+  virtual ~ToolSource() = default;
+  virtual void list(std::vector<ToolFacts>& out) const = 0;
+  // Whether it checks arguments itself; those of others are checked before use().
+  [[nodiscard]] virtual bool checks_arguments() const { return false; }
+  // Of a tool that it lists.
+  [[nodiscard]] virtual std::unique_ptr<ToolUse> use(ToolRequest request, ToolListener listener) = 0;
+};
+
+class Tools final {
+ public:
+  explicit Tools(net::Loop& loop) : loop_(loop) {}
+
+  void add(ToolSource& source) { sources_.push_back(&source); }  // which outlives this
+
+  // One of each name, in the order of the sources.
+  [[nodiscard]] std::vector<ToolFacts> all() const;
+  [[nodiscard]] std::optional<ToolFacts> find(const std::string& name) const;
+  // Null when there is no such tool (any more).
+  [[nodiscard]] std::unique_ptr<ToolUse> use(ToolRequest request, ToolListener listener);
+
+ private:
+  net::Loop& loop_;
+  std::vector<ToolSource*> sources_;
+};
+
+}  // namespace agentd::runtime
