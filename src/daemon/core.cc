@@ -29,7 +29,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       children_(feed, clock),
       runs_(processes_, children_, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       client_(loop),
-      mcp_(loop, processes_, children_, client_),
+      mcp_(loop, clock, processes_, children_, client_),
       peers_(loop, clock, client_),
       skills_(loop, conversations_, setup.skills),
       tools_(loop),

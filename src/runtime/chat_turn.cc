@@ -10,7 +10,8 @@ namespace {
 
 using a2a::TaskState;
 
-constexpr std::size_t kRows = 1'000;        // of the conversation, the newest
+constexpr std::size_t kRows = 1'000;  // of the conversation, the newest
+constexpr std::int64_t kToolsPollMs = 50;
 constexpr std::int64_t kShowEveryMs = 100;  // of the answer's text
 
 constexpr std::string_view kSummarise =
@@ -30,6 +31,7 @@ ChatTurn::ChatTurn(const TurnParts& parts, const ChatParts& chat, TurnFacts fact
       model_(std::move(model)),
       transcript_(this->facts().task),
       progress_(progress_from_json(task().work)),
+      starting_(parts.loop),
       showing_(parts.loop),
       deadline_(parts.loop),
       timeout_(parts.loop) {}
@@ -80,7 +82,7 @@ void ChatTurn::stop() {
   question_ = {};
   uses_.clear();
   for (auto& [call, asked] : std::exchange(asked_, {})) asked.answer({{"action", "cancel"}});
-  for (net::Timer* timer : {&showing_, &deadline_, &timeout_}) timer->cancel();
+  for (net::Timer* timer : {&starting_, &showing_, &deadline_, &timeout_}) timer->cancel();
 }
 
 void ChatTurn::hear(const Json& message, std::uint64_t number) {
@@ -119,6 +121,7 @@ void ChatTurn::fail(const std::string& why) { end(TaskState::kFailed, agent_mess
 void ChatTurn::go_on() {
   if (!loaded_) return begin();
   if (hold()) return;
+  if (chat_.tools.are_starting()) return starting_.arm(kToolsPollMs, [this] { go_on(); });
   if (!transcript_.pending().empty()) return use_tools();
   if (transcript_.is_answered()) return end(TaskState::kCompleted, nullptr);
   ask();
@@ -171,7 +174,7 @@ void ChatTurn::summarise(std::uint64_t until) {
                             .done =
                                 [this, until](Result<llm::Completion> notes) {
                                   if (!notes)
-                                    return fail("The conversation could not be summarised: " + notes.error().message);
+                                    return fail("Failed to summarise the conversation: " + notes.error().message + ".");
                                   spend(notes->usage, chat_.budgets.spend(model_->model().name, notes->usage));
                                   add_row(summary_row(facts().context, notes->text, until));
                                   go_on();
@@ -203,7 +206,7 @@ void ChatTurn::take(Result<llm::Completion> completion) {
   showing_.cancel();
   text_.clear();
   shown_ = false;
-  if (!completion) return fail("The model gave no answer: " + completion.error().message);
+  if (!completion) return fail("Failed: " + completion.error().message + ".");
   spend(completion->usage, chat_.budgets.spend(model_->model().name, completion->usage));
   using Stop = llm::Completion::Stop;
   if (completion->stop == Stop::kLength) {

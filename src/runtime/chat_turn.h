@@ -112,7 +112,7 @@ class ChatTurn final : public TurnAtWork {
   std::deque<std::pair<std::string, mcp::Elicitation>>
       asked_;                         // by tools, with their call: the first one's gate is open
   std::int64_t clock_since_ms_ = -1;  // monotonic; -1 = it stands still
-  net::Timer showing_, deadline_, timeout_;
+  net::Timer starting_, showing_, deadline_, timeout_;
 };
 
 // The tool by which the model asks a person.

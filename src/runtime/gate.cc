@@ -51,6 +51,16 @@ Json fitted(const std::string& text, const Json& schema) {
   return text;
 }
 
+// What a tool asks may have defaults: they stand for what is left out.
+void add_defaults(Json& answer, const Json& schema) {
+  if (!answer.is_object() || !schema.is_object()) return;
+  const Json properties = schema.value("properties", Json());
+  if (!properties.is_object()) return;
+  for (const auto& [name, property] : properties.items()) {
+    if (property.is_object() && property.contains("default") && !answer.contains(name)) answer[name] = property["default"];
+  }
+}
+
 Said said_in(const Gate& gate, const Json& message) {
   const Json& parts = message["parts"];
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -97,6 +107,7 @@ Json approval_schema() {
 
 Result<Json> read_answer(const Gate& gate, const Json& message) {
   Said said = said_in(gate, message);
+  if (gate.kind == Gate::Kind::kElicitation) add_defaults(said.value, gate.schema);
   if (gate.schema.is_null()) return std::move(said.value);
   const auto schema = schema::compile(gate.schema);
   if (!schema) return std::move(said.value);  // it was compiled when the gate was opened

@@ -43,6 +43,14 @@ TEST(Gate, ATextIsFittedToASchemaWithOnePlaceForIt) {
   EXPECT_EQ(read_answer(gate, text("anything")).value(), "anything");
 }
 
+TEST(Gate, WhatAToolAsksHasItsDefaultsWhereTheAnswerSaysNothing) {
+  const Gate gate{.kind = Gate::Kind::kElicitation,
+                  .schema = Json::parse(R"({"type":"object","required":["name","age"],"properties":{
+                      "name":{"type":"string","default":"Ada"},"age":{"type":"integer","default":36},"more":{"type":"string"}}})")};
+  EXPECT_EQ(read_answer(gate, data({{"name", "Eve"}})).value(), (Json{{"name", "Eve"}, {"age", 36}}));
+  EXPECT_EQ(read_answer(gate, text("{}")).value(), (Json{{"name", "Ada"}, {"age", 36}}));
+}
+
 TEST(Gate, IsTheSameAfterTheStore) {
   const Gate gate{.id = "gate-1",
                   .kind = Gate::Kind::kElicitation,

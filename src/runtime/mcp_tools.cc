@@ -10,6 +10,7 @@ namespace agentd::runtime {
 namespace {
 
 constexpr std::size_t kMaxName = 64;
+constexpr std::int64_t kPatienceMs = 10'000;
 constexpr std::size_t kDigest = 8;  // hex digits that keep long names apart
 
 std::string plain(const std::string& name) {
@@ -44,8 +45,9 @@ std::string tool_name(const std::string& server, const std::string& tool) {
   return name.substr(0, kMaxName - kDigest - 1) + "_" + sha256_hex(server + "/" + tool).substr(0, kDigest);
 }
 
-McpTools::McpTools(net::Loop& loop, process::Children& processes, ChildList& children, http::Client& client)
-    : loop_(loop), processes_(processes), children_(children), client_(client) {}
+McpTools::McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children,
+                   http::Client& client)
+    : loop_(loop), clock_(clock), processes_(processes), children_(children), client_(client) {}
 
 std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
   mcp::Server::Events events{
@@ -57,18 +59,26 @@ std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
 }
 
 void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
-  std::map<std::string, std::unique_ptr<mcp::Server>> next;
+  std::map<std::string, Known> next;
   for (const config::McpServer& server : servers) {
     const auto known = servers_.find(server.name);
-    const bool same = known != servers_.end() && known->second->config() == server;
-    next[server.name] = same ? std::move(known->second) : start(server);
+    const bool same = known != servers_.end() && known->second.server->config() == server;
+    next[server.name] = same ? std::move(known->second) : Known{.server = start(server), .since_ms = clock_.mono_ms()};
   }
   servers_ = std::move(next);
 }
 
+bool McpTools::is_starting() const {
+  for (const auto& [name, known] : servers_) {
+    known.settled = known.settled || known.server->state() != "starting";
+    if (!known.settled && clock_.mono_ms() - known.since_ms < kPatienceMs) return true;
+  }
+  return false;
+}
+
 void McpTools::list(std::vector<ToolFacts>& out) const {
-  for (const auto& [name, server] : servers_) {
-    for (const mcp::Tool& tool : server->tools()) {
+  for (const auto& [name, known] : servers_) {
+    for (const mcp::Tool& tool : known.server->tools()) {
       out.push_back(
           {.spec = {.name = tool_name(name, tool.name), .description = tool.description, .schema = tool.schema},
            .read_only = tool.read_only});
@@ -77,9 +87,10 @@ void McpTools::list(std::vector<ToolFacts>& out) const {
 }
 
 std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listener) {
-  for (const auto& [name, server] : servers_) {
-    const auto tool = std::ranges::find_if(server->tools(), [&, &server_name = name](const mcp::Tool& known) {
-      return tool_name(server_name, known.name) == request.name;
+  for (const auto& [name, known] : servers_) {
+    const auto& server = known.server;
+    const auto tool = std::ranges::find_if(server->tools(), [&, &server_name = name](const mcp::Tool& listed) {
+      return tool_name(server_name, listed.name) == request.name;
     });
     if (tool == server->tools().end()) continue;
     mcp::CallListener heard{

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/agent.h"
 #include "http/client.h"
 #include "mcp/server.h"
@@ -21,7 +22,8 @@ namespace agentd::runtime {
 class McpTools final : public ToolSource {
  public:
   // The references outlive this.
-  McpTools(net::Loop& loop, process::Children& processes, ChildList& children, http::Client& client);
+  McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children,
+           http::Client& client);
 
   void set_servers(const std::vector<config::McpServer>& servers);
   // All of them end; for the stop of the daemon.
@@ -29,16 +31,25 @@ class McpTools final : public ToolSource {
 
   void list(std::vector<ToolFacts>& out) const override;
   [[nodiscard]] bool checks_arguments() const override { return true; }
+  // Until each server was there, or lost, for the first time; at most ten seconds.
+  [[nodiscard]] bool is_starting() const override;
   [[nodiscard]] std::unique_ptr<ToolUse> use(ToolRequest request, ToolListener listener) override;
 
  private:
   [[nodiscard]] std::unique_ptr<mcp::Server> start(const config::McpServer& server);
 
+  struct Known {
+    std::unique_ptr<mcp::Server> server;
+    std::int64_t since_ms = 0;
+    mutable bool settled = false;
+  };
+
   net::Loop& loop_;
+  const Clock& clock_;
   process::Children& processes_;
   ChildList& children_;
   http::Client& client_;
-  std::map<std::string, std::unique_ptr<mcp::Server>> servers_;  // by name
+  std::map<std::string, Known> servers_;  // by name
 };
 
 // The name by which the model knows a tool of a server: at most 64 of the characters that models take.

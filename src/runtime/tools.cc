@@ -43,6 +43,10 @@ std::unique_ptr<ToolUse> done_use(net::Loop& loop, ToolOutcome outcome, ToolList
   return std::make_unique<DoneUse>(loop, std::move(outcome), std::move(listener));
 }
 
+bool Tools::are_starting() const {
+  return std::ranges::any_of(sources_, [](const ToolSource* source) { return source->is_starting(); });
+}
+
 std::vector<ToolFacts> Tools::all() const {
   std::vector<ToolFacts> listed;
   for (const ToolSource* source : sources_) source->list(listed);

@@ -62,6 +62,8 @@ class ToolSource {
  public:
   virtual ~ToolSource() = default;
   virtual void list(std::vector<ToolFacts>& out) const = 0;
+  // Whether it may soon list more than now, because it has only begun.
+  [[nodiscard]] virtual bool is_starting() const { return false; }
   // Whether it checks arguments itself; those of others are checked before use().
   [[nodiscard]] virtual bool checks_arguments() const { return false; }
   // Of a tool that it lists.
@@ -74,6 +76,8 @@ class Tools final {
 
   void add(ToolSource& source) { sources_.push_back(&source); }  // which outlives this
 
+  // Whether a source may soon list more: a turn waits for it. Ends by itself within ten seconds of the start.
+  [[nodiscard]] bool are_starting() const;
   // One of each name, in the order of the sources.
   [[nodiscard]] std::vector<ToolFacts> all() const;
   [[nodiscard]] std::optional<ToolFacts> find(const std::string& name) const;

@@ -1,0 +1,23 @@
+// mcp_conformance: the public kit's scenarios for clients, against the real daemon over HTTP. Those of the kit that begin with auth/ are
+// about OAuth, which the daemon does not do.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { makeFolder, removeFolder } from './processes.mjs';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+for (const scenario of ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry']) {
+  test(`mcp_conformance: ${scenario}`, async (t) => {
+    const folder = makeFolder();
+    t.after(() => removeFolder(folder));
+    const kit = [here('./node_modules/@modelcontextprotocol/conformance/dist/index.js'), 'client', '--scenario', scenario,
+      '--command', `${process.execPath} ${here('./mcp_client.mjs')}`];
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, kit, { cwd: folder, timeout: 60_000 });
+    const said = stdout + stderr;
+    assert.match(said, /Passed: ([1-9]\d*)\/\1, 0 failed/, said);
+  });
+}
