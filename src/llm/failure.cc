@@ -54,7 +54,8 @@ std::string advice_on(int status, std::string_view model) {
   switch (status) {
     case 401: return "it refuses the key; see `api_key` of agent.model";
     case 403: return "it forbids this; see what the key in `api_key` of agent.model may use";
-    case 404: return fmt::format("nothing there; see `endpoint` of agent.model, and whether there is a model '{}'", model);
+    case 404:
+      return fmt::format("nothing there; see `endpoint` of agent.model, and whether there is a model '{}'", model);
     case 413: return "the request is too large for it; lower `context_tokens` of agent.model";
     case 429: return "too many requests, or no credit left";
     default: return is_lasting(status) ? "it refuses the request; see `model` of agent.model" : "it cannot answer now";

@@ -23,7 +23,8 @@ TEST(Failure, SaysWhatToDo) {
             "it redirects, which is not followed; put the final address in `endpoint` of agent.model (HTTP 302)");
   EXPECT_EQ(message(401), "it refuses the key; see `api_key` of agent.model (HTTP 401)");
   EXPECT_EQ(message(403), "it forbids this; see what the key in `api_key` of agent.model may use (HTTP 403)");
-  EXPECT_EQ(message(404), "nothing there; see `endpoint` of agent.model, and whether there is a model 'gpt' (HTTP 404)");
+  EXPECT_EQ(message(404),
+            "nothing there; see `endpoint` of agent.model, and whether there is a model 'gpt' (HTTP 404)");
   EXPECT_EQ(message(400), "it refuses the request; see `model` of agent.model (HTTP 400)");
   EXPECT_EQ(message(503), "it cannot answer now (HTTP 503)");
 }

@@ -57,7 +57,8 @@ void add_defaults(Json& answer, const Json& schema) {
   const Json properties = schema.value("properties", Json());
   if (!properties.is_object()) return;
   for (const auto& [name, property] : properties.items()) {
-    if (property.is_object() && property.contains("default") && !answer.contains(name)) answer[name] = property["default"];
+    if (property.is_object() && property.contains("default") && !answer.contains(name))
+      answer[name] = property["default"];
   }
 }
 
