@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kResultBytes = 32U << 10U;  // of a tool, to the model; the whole is an artifact then
 constexpr std::size_t kShownArguments = 2'000;
+constexpr std::size_t kAskedArguments = 16U << 10U;
 constexpr char kApprove[] = "approve";
 constexpr char kAsk[] = "ask_human";
 constexpr std::int64_t kMinuteMs = 60'000;
@@ -30,6 +31,12 @@ std::string with_choices(const Json& arguments) {
     if (choice.is_string()) out += "\n- " + choice.get<std::string>();
   }
   return out;
+}
+
+// As they are, or the beginning of their text: what asks is on the feed, and in the task.
+Json shown_arguments(const llm::ToolCall& call) {
+  const std::string text = dump_json(call.arguments);
+  return text.size() <= kAskedArguments ? call.arguments : Json(cut_text(text, kAskedArguments));
 }
 
 std::string question_about(const llm::ToolCall& call) {
@@ -120,7 +127,7 @@ void ChatTurn::ask_about(const llm::ToolCall& call) {
   }
   open_gate(
       {.kind = Gate::Kind::kApproval, .question = question_about(call), .schema = approval_schema(), .call = call.id},
-      {{"tool", call.name}, {"arguments", call.arguments}});
+      {{"tool", call.name}, {"arguments", shown_arguments(call)}});
 }
 
 // What may change something is on record before it begins.

@@ -65,7 +65,8 @@ void ChatTurn::loaded(const std::vector<store::MessageRow>& rows) {
   std::uint64_t newest = 0;
   for (const store::MessageRow& row : rows) {
     newest = static_cast<std::uint64_t>(row.number);
-    transcript_.add(newest, Json::parse(row.body, nullptr, false));
+    if (const Json message = Json::parse(row.body, nullptr, false); message.is_object())
+      transcript_.add(newest, message);
   }
   for (const auto& [number, message] : std::exchange(early_, {})) {
     if (number > newest) transcript_.add(number, message);
