@@ -60,12 +60,13 @@ Json approve() { return {{"decision", kApprove}}; }
 }  // namespace
 
 llm::ToolSpec ask_human_spec() {
-  return {.name = kAsk,
-          .description =
-              "Asks the person for whom you work a question, and waits for the answer. Use it when you cannot go on "
-              "without "
-              "something that only they know or may decide; not for what a tool can find out.",
-          .schema = Json::parse(R"({
+  static const llm::ToolSpec spec{
+      .name = kAsk,
+      .description =
+          "Asks the person for whom you work a question, and waits for the answer. Use it when you cannot go on "
+          "without "
+          "something that only they know or may decide; not for what a tool can find out.",
+      .schema = Json::parse(R"({
             "type": "object",
             "properties": {
               "question": {"type": "string", "minLength": 1, "maxLength": 4000},
@@ -74,6 +75,7 @@ llm::ToolSpec ask_human_spec() {
             },
             "required": ["question"]
           })")};
+  return spec;
 }
 
 std::string ChatTurn::refusal_of(const llm::ToolCall& call) const {
@@ -138,7 +140,7 @@ void ChatTurn::begin_use(const llm::ToolCall& call) {
   parts_.instance.count([](Counters& counters) { ++counters.tool_calls; });
   if (reads) return use(call);
   progress_.begun.insert(call.id);
-  keep_progress();
+  keep_progress(false);
   parts_.journal.once_durable([this, call, weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && uses_.contains(call.id)) use(call);
   });
@@ -232,7 +234,7 @@ void ChatTurn::answered(const Json& answer) {
 void ChatTurn::settle(const Gate& gate, const std::optional<Json>& answer, const std::string& why_not) {
   if (gate.kind == Gate::Kind::kApproval) {
     progress_.decisions[gate.call] = answer ? decision_of(*answer) : why_not;
-    keep_progress();
+    keep_progress(false);
   } else if (gate.kind == Gate::Kind::kQuestion) {
     add_result({.id = gate.call, .name = kAsk}, answer ? text_of_answer(*answer) : why_not, !answer);
   } else if (!asked_.empty()) {

@@ -97,7 +97,7 @@ void ChatTurn::add_row(const Json& message) {
   loaded_ ? transcript_.add(where.messages, message) : void(early_.emplace_back(where.messages, message));
 }
 
-void ChatTurn::keep_progress() { parts_.tasks.keep_work(task(), to_json(progress_)); }
+void ChatTurn::keep_progress(bool lazily) { parts_.tasks.keep_work(task(), to_json(progress_), lazily); }
 
 // What it waits for people is not its time.
 void ChatTurn::start_clock() {

@@ -93,7 +93,8 @@ class ChatTurn final : public TurnAtWork {
   void elicit(const llm::ToolCall& call, mcp::Elicitation elicitation);
   void ask_next_elicitation();
 
-  void keep_progress();
+  // Counts may be a quarter of a second behind; decisions and what has begun may not.
+  void keep_progress(bool lazily = true);
   void start_clock();
   void stop_clock();
 

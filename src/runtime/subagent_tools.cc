@@ -3,12 +3,13 @@
 namespace agentd::runtime {
 
 llm::ToolSpec subagent_run_spec() {
-  return {.name = kSubagentRun,
-          .description =
-              "Starts a subagent: an agent of its own for a part of the work that can be told in a few sentences. "
-              "Several at a "
-              "time work side by side.",
-          .schema = Json::parse(R"({
+  static const llm::ToolSpec spec{
+      .name = kSubagentRun,
+      .description =
+          "Starts a subagent: an agent of its own for a part of the work that can be told in a few sentences. "
+          "Several at a "
+          "time work side by side.",
+      .schema = Json::parse(R"({
     "type": "object",
     "properties": {
       "instruction": {"type": "string", "minLength": 1, "maxLength": 65536,
@@ -21,12 +22,14 @@ llm::ToolSpec subagent_run_spec() {
     },
     "required": ["instruction"]
   })")};
+  return spec;
 }
 
 llm::ToolSpec subagent_send_spec() {
-  return {.name = kSubagentSend,
-          .description = "Says something more to a subagent, or waits for it, and gives its answer.",
-          .schema = Json::parse(R"({
+  static const llm::ToolSpec spec{
+      .name = kSubagentSend,
+      .description = "Says something more to a subagent, or waits for it, and gives its answer.",
+      .schema = Json::parse(R"({
     "type": "object",
     "properties": {
       "handle": {"type": "string", "description": "As subagent_run told it."},
@@ -34,6 +37,7 @@ llm::ToolSpec subagent_send_spec() {
     },
     "required": ["handle"]
   })")};
+  return spec;
 }
 
 }  // namespace agentd::runtime

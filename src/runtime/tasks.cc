@@ -142,10 +142,10 @@ void Tasks::close_gate(Task& task, const std::string& by) {
   set_state(task, a2a::TaskState::kWorking);
 }
 
-void Tasks::keep_work(Task& task, Json work) {
+void Tasks::keep_work(Task& task, Json work, bool lazily) {
   task.work = std::move(work);
   dirty_.insert(task.id);
-  journal_.touched();
+  lazily ? journal_.touched_lazily() : journal_.touched();
 }
 
 bool Tasks::is_attended(const std::string& id) const {

@@ -65,8 +65,8 @@ class Tasks final {
   void open_gate(Task& task, Gate gate, Json message);
   // The open gate was answered, by that principal: WORKING again.
   void close_gate(Task& task, const std::string& by);
-  // Keeps what its turn has done so far: told to nobody.
-  void keep_work(Task& task, Json work);
+  // Keeps what its turn has done so far: told to nobody. `lazily`: within 250 ms, or with the next change.
+  void keep_work(Task& task, Json work, bool lazily);
   // Whether somebody waits for it or follows it now.
   [[nodiscard]] bool is_attended(const std::string& id) const;
 
