@@ -165,7 +165,7 @@ Result<std::string> Subagents::start(const ToolRequest& request) {
   if (parent != nullptr && agent->globs.empty()) agent->globs = parent->globs;
   agent->most_tokens = request.arguments.value("tokens", std::uint64_t{0});
   agent->model = parts_.model();
-  const std::string handle = agent->facts.handle;
+  std::string handle = agent->facts.handle;
   if (const Status begun = spawn(*agent); !begun) return std::unexpected(begun.error());
   Agent& known = *agents_.emplace(handle, std::move(agent)).first->second;
   changed(known);
@@ -175,7 +175,7 @@ Result<std::string> Subagents::start(const ToolRequest& request) {
 
 // Of the task's own, or of what works for it: any other is unknown to it.
 Result<std::string> Subagents::waiting_for(const ToolRequest& request) {
-  const std::string handle = request.arguments.at("handle");
+  std::string handle = request.arguments.at("handle");
   Agent* agent = at(handle);
   if (agent == nullptr || agent->facts.principal != request.principal || agent->facts.context != request.context) {
     return fail(Code::kTaskNotFound, "There is no such subagent.");
