@@ -189,6 +189,10 @@ void ChatTurn::used(const llm::ToolCall& call, ToolOutcome outcome) {
 }
 
 void ChatTurn::add_result(const llm::ToolCall& call, const std::string& text, bool is_error) {
+  // A later call may have its id again: what was decided was about this one.
+  progress_.decisions.erase(call.id);
+  progress_.begun.erase(call.id);
+  keep_progress();
   add_row(result_row(facts().context, facts().task, {.call = call, .text = text, .is_error = is_error}));
 }
 

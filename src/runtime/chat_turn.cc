@@ -218,6 +218,7 @@ void ChatTurn::take(Result<llm::Completion> completion) {
     return end(TaskState::kRejected,
                agent_message(task(), completion->text.empty() ? "The model declines to answer." : completion->text));
   }
+  make_ids_unique(completion->calls);
   if (completion->calls.empty()) {
     // Whole and in one piece, whatever was shown of it.
     parts_.tasks.put_artifact(task(), text_artifact(artifact_, completion->text));

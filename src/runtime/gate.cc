@@ -69,13 +69,15 @@ Said said_in(const Gate& gate, const Json& message) {
   }
   const std::string text = text_of(message);
   const std::string path = parts.size() == 1 ? "message.parts[0].text" : "message.parts";
-  if (gate.kind == Gate::Kind::kApproval) return {approval_of(text), path};
+  if (gate.is_approval()) return {approval_of(text), path};
   return {gate.schema.is_object() ? fitted(text, gate.schema) : Json(text), path};
 }
 
 }  // namespace
 
 std::string_view to_string(Gate::Kind kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
+
+bool Gate::is_approval() const { return kind == Kind::kApproval || schema == approval_schema(); }
 
 Json to_json(const Gate& gate) {
   return {{"id", gate.id},     {"kind", to_string(gate.kind)}, {"question", gate.question}, {"schema", gate.schema},

@@ -35,6 +35,8 @@ struct Gate {
   bool operator==(const Gate&) const = default;
 
   [[nodiscard]] bool is_open() const { return answered_by.empty(); }
+  // Whether it decides on the use of a tool, be it a subagent's, which is asked about as tools ask.
+  [[nodiscard]] bool is_approval() const;
 };
 
 [[nodiscard]] std::string_view to_string(Gate::Kind kind);

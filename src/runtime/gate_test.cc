@@ -20,6 +20,13 @@ TEST(Gate, AYesOrNoIsADecision) {
   EXPECT_EQ(read_answer(approval(), data({{"decision", "deny"}, {"reason", "not now"}})).value()["reason"], "not now");
 }
 
+TEST(Gate, ASubagentsAskingIsAnApprovalToo) {
+  const Gate gate{.kind = Gate::Kind::kElicitation, .schema = approval_schema()};
+  EXPECT_TRUE(gate.is_approval());
+  EXPECT_EQ(read_answer(gate, text("yes")).value()["decision"], "approve");
+  EXPECT_FALSE((Gate{.kind = Gate::Kind::kElicitation, .schema = {{"type", "object"}}}.is_approval()));
+}
+
 TEST(Gate, WhatDoesNotFitIsRefusedWithItsPlace) {
   const auto unclear = read_answer(approval(), text("well, perhaps"));
   ASSERT_FALSE(unclear.has_value());

@@ -191,7 +191,7 @@ Status Service::gate_of(const Task& task, const Json& message) {
 void Service::answer_gate(const Call& call, Sending& sending, Task& task, Delivery& delivery) {
   const Gate& gate = *task.gate;
   const Json target = {{"task", task.id}, {"gate", gate.id}};
-  if (gate.kind == Gate::Kind::kApproval && call.caller.role == config::Role::kAgent) {
+  if (gate.is_approval() && call.caller.role == config::Role::kAgent) {
     return refuse_op(
         call, kSend, target,
         {.code = Code::kPermissionDenied, .message = "whether a tool may be used is for people to say, not for agents"},

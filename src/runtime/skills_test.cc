@@ -59,6 +59,15 @@ TEST_F(SkillsTest, EveryFaultIsNamed) {
   EXPECT_TRUE(found[3].starts_with("e: ")) << found[3];
 }
 
+TEST(ToolCalls, HaveIdsOfTheirOwn) {
+  std::vector<llm::ToolCall> calls = {{.id = "a"}, {.id = "a"}, {.id = "a-2"}, {.id = "b"}};
+  make_ids_unique(calls);
+  EXPECT_EQ(calls[0].id, "a");
+  EXPECT_EQ(calls[1].id, "a-2");
+  EXPECT_EQ(calls[2].id, "a-2-2");
+  EXPECT_EQ(calls[3].id, "b");
+}
+
 TEST(ToolName, IsWhatModelsTake) {
   EXPECT_EQ(tool_name("files", "read_file"), "files__read_file");
   EXPECT_EQ(tool_name("my.server", "get sum/2"), "my_server__get_sum_2");

@@ -272,6 +272,7 @@ void Subagents::take(Agent& agent, Result<llm::Completion> completion) {
     return end(agent, "failed", "the model's answer was cut off at agent.model.max_tokens");
   }
   if (why && !completion->calls.empty()) return end(agent, "failed", "Stopped: " + *why + ".");
+  make_ids_unique(completion->calls);
   Json calls = Json::array();
   for (const llm::ToolCall& call : completion->calls) calls.push_back(to_json(call));
   say(agent, {{"completion", {{"text", completion->text}, {"calls", std::move(calls)}}}});

@@ -24,6 +24,14 @@ class DoneUse final : public ToolUse {
 
 }  // namespace
 
+void make_ids_unique(std::vector<llm::ToolCall>& calls) {
+  std::set<std::string> ids;
+  for (llm::ToolCall& call : calls) {
+    const std::string id = call.id;
+    for (int n = 2; !ids.insert(call.id).second; ++n) call.id = fmt::format("{}-{}", id, n);
+  }
+}
+
 bool must_be_asked(config::Approval approval, const ToolFacts& tool) {
   if (approval == config::Approval::kAccept || tool.is_own) return false;
   return approval == config::Approval::kAsk || !tool.read_only;

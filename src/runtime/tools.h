@@ -49,6 +49,9 @@ class ToolUse {
   virtual ~ToolUse() = default;
 };
 
+// Ids tell the calls of one answer apart: those that are there twice are made unique.
+void make_ids_unique(std::vector<llm::ToolCall>& calls);
+
 // Whether a person is asked before the tool is used.
 [[nodiscard]] bool must_be_asked(config::Approval approval, const ToolFacts& tool);
 

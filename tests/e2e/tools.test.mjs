@@ -123,6 +123,26 @@ test('approval: what only reads is used at once, about the rest a person is aske
   assert.equal(readFileSync(join(asking.folder, 'files', 'new.txt'), 'utf8'), 'written');
 });
 
+test('a decision is about one call, even when the model gives the next one the same id', async (t) => {
+  const twice = (userMessage, seen) => ({
+    match: { userMessage, ...seen },
+    response: { toolCalls: [{ id: 'call_0', name: 'files__write_file', arguments: { path: 'new.txt', content: 'x' } }] },
+  });
+  const careless = await ModelServer.start([
+    twice('write twice', { hasToolResult: false }),
+    twice('write twice', { sequenceIndex: 0, hasToolResult: true }),
+    { match: {}, response: { content: 'Done.' } },
+  ]);
+  t.after(() => careless.stop());
+  const asking = await withTools(t, { approval: 'ask', model: { provider: 'openai', model: 'm', endpoint: careless.url } });
+  const task = await asking.sendTask('write twice');
+  assert.equal(task.status.message.metadata[GATE].kind, 'approval');
+  const second = await asking.sendTask('yes', { message: { taskId: task.id } });
+  assert.equal(second.status.state, 'TASK_STATE_INPUT_REQUIRED');
+  assert.notEqual(second.status.message.metadata[GATE].id, task.status.message.metadata[GATE].id);
+  assert.equal(textOf(await asking.sendTask('no', { message: { taskId: task.id } })), 'Done.');
+});
+
 test('admin.set agent.approval holds for the next use', async (t) => {
   const asking = await withTools(t, { approval: 'ask' });
   assert.equal((await asking.sendTask('add')).status.state, 'TASK_STATE_INPUT_REQUIRED');
