@@ -119,6 +119,7 @@ void HttpTransport::take_head(Flow& flow, const http::ResponseHead& head) {
 }
 
 void HttpTransport::take_body(std::uint64_t number, std::string_view piece) {
+  if (!flows_.contains(number)) return;  // dropped; its transfer goes a turn of the loop later
   Flow& flow = *flows_.at(number);
   if (!flow.is_stream) {
     if (flow.body.size() + piece.size() <= kAnswerBytes) flow.body += piece;
@@ -153,6 +154,7 @@ void HttpTransport::take_text(std::uint64_t number, std::string_view text) {
 }
 
 void HttpTransport::ended(std::uint64_t number, const Status& status) {
+  if (!flows_.contains(number)) return;
   Flow& flow = *flows_.at(number);
   if (!status && !flow.is_stream && flow.status == 0) {
     return flow.listens ? resume(number, status.error().message) : refuse(number, status.error().message);

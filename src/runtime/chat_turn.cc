@@ -88,7 +88,8 @@ void ChatTurn::stop() {
 
 void ChatTurn::hear(const Json& message, std::uint64_t number) {
   ++unheard_;
-  loaded_ ? transcript_.add(number, message) : void(early_.emplace_back(number, message));
+  if (!loaded_) return void(early_.emplace_back(number, message));
+  asking_ ? void(meanwhile_.emplace_back(number, message)) : transcript_.add(number, message);
 }
 
 void ChatTurn::add_row(const Json& message) {
@@ -154,6 +155,7 @@ void ChatTurn::ask() {
   unheard_ = 0;
   artifact_ = progress_.answers == 0 ? "answer" : fmt::format("answer-{}", progress_.answers + 1);
   set_phase("thinking");
+  asking_ = true;
   question_ =
       model_->ask(request, {.text = [this](std::string_view piece) { take_text(piece); },
                             .again =
@@ -207,6 +209,7 @@ void ChatTurn::take(Result<llm::Completion> completion) {
   showing_.cancel();
   text_.clear();
   shown_ = false;
+  asking_ = false;
   if (!completion) return fail("Failed: " + completion.error().message + ".");
   spend(completion->usage, chat_.budgets.spend(model_->model().name, completion->usage));
   using Stop = llm::Completion::Stop;
@@ -228,6 +231,7 @@ void ChatTurn::take(Result<llm::Completion> completion) {
     parts_.tasks.set_state(task(), TaskState::kWorking, agent_message(task(), completion->text));
   }
   add_row(agent_row(facts().context, facts().task, completion->text, completion->calls));
+  for (const auto& [number, message] : std::exchange(meanwhile_, {})) transcript_.add(number, message);
   go_on();
 }
 

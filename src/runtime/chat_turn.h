@@ -105,6 +105,8 @@ class ChatTurn final : public TurnAtWork {
   bool loaded_ = false;
   std::vector<std::pair<std::uint64_t, Json>> early_;  // heard before it was loaded
   std::size_t unheard_ = 0;
+  bool asking_ = false;
+  std::vector<std::pair<std::uint64_t, Json>> meanwhile_;  // heard while it was asked: told after its answer
   llm::Question question_;
   std::string artifact_;             // of this round's answer
   std::string text_;                 // of it that is not shown yet

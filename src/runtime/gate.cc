@@ -43,7 +43,7 @@ Json approval_of(const std::string& text) {
 Json fitted(const std::string& text, const Json& schema) {
   if (schema.value("type", Json()) == "string") return text;
   const Json properties = schema.value("properties", Json::object());
-  if (properties.is_object() && properties.size() == 1 &&
+  if (properties.is_object() && properties.size() == 1 && properties.begin().value().is_object() &&
       properties.begin().value().value("type", Json()) == "string") {
     return {{properties.begin().key(), text}};
   }

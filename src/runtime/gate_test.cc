@@ -46,6 +46,8 @@ TEST(Gate, ATextIsFittedToASchemaWithOnePlaceForIt) {
   gate.schema = Json::parse(R"({"type":"string","enum":["main","dev"]})");
   EXPECT_EQ(read_answer(gate, text("dev")).value(), "dev");
   EXPECT_FALSE(read_answer(gate, text("prod")).has_value());
+  gate.schema = Json::parse(R"({"properties":{"anything":true}})");
+  EXPECT_EQ(read_answer(gate, text("dev")).value(), "dev");
   gate.schema = nullptr;
   EXPECT_EQ(read_answer(gate, text("anything")).value(), "anything");
 }

@@ -24,7 +24,8 @@ Json parts_of(const Json& content) {
   Json out = Json::array();
   for (const Json& block : content) {
     if (!block.is_object() || !block.contains("data") || !block["data"].is_string()) continue;
-    out.push_back({{"raw", block["data"]}, {"mediaType", block.value("mimeType", "application/octet-stream")}});
+    const Json type = block.value("mimeType", Json());
+    out.push_back({{"raw", block["data"]}, {"mediaType", type.is_string() ? type : Json("application/octet-stream")}});
   }
   return out;
 }

@@ -8,6 +8,7 @@ import { chatting, open, say, textOf } from './chat.mjs';
 import { ANNOTATIONS, GATE } from './contract.mjs';
 import { Daemon, startDaemon, twoUsers, userMessage } from './harness.mjs';
 import { ModelServer } from './model_server.mjs';
+import { eventually } from './processes.mjs';
 import { assertRefused } from './refusals.mjs';
 
 // What the model says to what. A tool's result decides the second round.
@@ -57,6 +58,22 @@ test('a message is answered by the model; the answer comes in pieces, and stands
   const { body, headers } = model.requests.at(-1);
   assert.equal(body.model, 'test-model');
   assert.equal(headers.authorization, '[REDACTED]');
+});
+
+test('what is said while the model is asked is answered after its answer, in the same task', async (t) => {
+  const slow = await ModelServer.start([
+    { match: { userMessage: 'first' }, response: { content: 'One.' }, latency: 300 },
+    { match: { userMessage: 'second' }, response: { content: 'Two.' } },
+  ]);
+  t.after(() => slow.stop());
+  const own = await startDaemon(t, chatting(slow));
+  const { id } = await open(own, 'first');
+  await eventually('the question', () => slow.requests.length > 0);
+  const { task } = await own.send('second', { message: { taskId: id } });
+  assert.equal(task.metadata['https://agentd.dev/a2a/queued'], true);
+  assert.deepEqual([answer(task), answer(task, 'answer-2')], ['One.', 'Two.']);
+  assert.deepEqual(slow.requests.at(-1).body.messages.map(({ role, content }) => [role, content]).slice(-3),
+    [['user', 'first'], ['assistant', 'One.'], ['user', 'second']]);
 });
 
 test('the conversation is what the model is told: what was said before comes along', async () => {
