@@ -166,8 +166,8 @@ void Core::wait_for_work() {
 
 void Core::stop() {
   runs_.stop();
+  subagents_.stop();  // first, so that nothing of them is ended turn by turn
   turns_.stop();
-  subagents_.stop();
   mcp_.stop();
   peers_.stop();
   journal_.flush_now();

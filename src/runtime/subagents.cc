@@ -441,10 +441,11 @@ void Subagents::cancel_task(const std::string& task) {
 }
 
 void Subagents::stop() {
+  // Nobody waits for any of them any more, so none ends another.
+  for (const auto& [handle, agent] : agents_) agent->done = nullptr;
   for (const auto& [handle, agent] : agents_) {
     agent->question = {};
     agent->uses.clear();
-    agent->done = nullptr;
   }
 }
 
