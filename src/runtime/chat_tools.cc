@@ -146,14 +146,25 @@ void ChatTurn::begin_use(const llm::ToolCall& call) {
   });
 }
 
+// What a subagent was handed of these outlives the use, in those that it has started itself.
 void ChatTurn::use(const llm::ToolCall& call) {
   auto use = chat_.tools.use({.name = call.name,
                               .principal = facts().principal,
                               .context = facts().context,
                               .task = facts().task,
                               .arguments = call.arguments},
-                             {.elicit = [this, call](mcp::Elicitation asked) { elicit(call, std::move(asked)); },
-                              .spent = [this](const llm::Usage& usage, double usd) { return spend(usage, usd); },
+                             {.elicit =
+                                  [this, call, weak = weak_from_this()](mcp::Elicitation asked) {
+                                    const auto self = weak.lock();
+                                    if (self && uses_.contains(call.id)) return elicit(call, std::move(asked));
+                                    asked.answer({{"action", "cancel"}});
+                                  },
+                              .spent = [this, call, weak = weak_from_this()](const llm::Usage& usage,
+                                                                             double usd) -> std::optional<std::string> {
+                                const auto self = weak.lock();
+                                if (self && uses_.contains(call.id)) return spend(usage, usd);
+                                return "the turn that it worked for is over";
+                              },
                               .done = [this, call](ToolOutcome outcome) { used(call, std::move(outcome)); }});
   if (!use) return used(call, {.text = "The tool is not there any more.", .is_error = true});
   uses_[call.id].use = std::move(use);
