@@ -120,13 +120,13 @@ TEST_F(Config, EverySecretIsKnownForWhatItIs) {
 TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
   env_.emplace_back("LINES", "a\nb");
   EXPECT_EQ(
-      faults("mcp:\n  servers:\n    Files: {command: x}\n    a:\n    b: {command: x, url: 'http://a'}\n"
+      faults("mcp:\n  servers:\n    my files: {command: x}\n    a:\n    b: {command: x, url: 'http://a'}\n"
              "    c: {url: 'http://a', args: [], env: {}, cwd: x}\n    d: {command: x, headers: {}, tools: ['']}\n"
              "    e: {command: x, env: {'A-B': x, C: 5, D: {value: x}, E: {env: NONE}, F: \"a\\0b\"}}\n"
              "    f: {url: 'http://a', headers: {'A B': x, C: \"x\\r\\ny\", D: {env: LINES}}}\n"
              "    g: {comand: x}\n    h: 5\n    i: {url: ''}\n"),
       (Texts{
-          "3:5: mcp.servers.Files: its name is not one of a server; expected 1 to 32 of a-z, 0-9, _ and -",
+          "3:5: mcp.servers.my files: its name is not one of a server; expected 1 to 64 of a-z, A-Z, 0-9, _ and -",
           "4:5: mcp.servers.a: misses command, or url; expected exactly one of the two",
           "5:5: mcp.servers.b: has both command and url; expected exactly one of the two",
           "6:26: mcp.servers.c.args: is for a server with command; expected no such key",

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "config/agent_rules.h"
 #include "config/environment.h"
 #include "config/reader.h"
@@ -15,7 +16,17 @@ namespace {
 
 constexpr const char* kServers = "mcpServers";
 
-// The servers that are not switched off, with the keys that are ours too.
+// A server for other programs only.
+bool is_left_out(const std::string& name, const Json& server) {
+  if (server.value("disabled", Json()) == true) return true;
+  if (server.value("type", Json()) != "sse") return false;
+  log::warn(
+      "an MCP server is left out: it is reached by HTTP+SSE, which Streamable HTTP (\"type\": \"http\") has replaced",
+      {{"server", name}});
+  return true;
+}
+
+// The servers that are not left out, with the keys that are ours too.
 Json known_part(const Json& servers) {
   if (!servers.is_object()) return servers;
   const Row* row = find_row("mcp.servers");
@@ -23,7 +34,7 @@ Json known_part(const Json& servers) {
   for (const auto& [name, server] : servers.items()) {
     if (!server.is_object()) {
       out[name] = server;
-    } else if (server.value("disabled", Json()) != true) {
+    } else if (!is_left_out(name, server)) {
       out[name] = Json::object();
       for (const Row* member : members_of(item_of(*row))) {
         const std::string key(name_of(*member));

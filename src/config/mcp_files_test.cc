@@ -10,13 +10,15 @@ namespace {
 TEST_F(Config, ReadsTheServersOfDocumentsOfOtherPrograms) {
   env_.insert(env_.end(), {{"KEY", kCanary}, {"HOST", "tools.example"}});
   write("tools/.mcp.json", R"({"inputs": [], "mcpServers": {
-    "files": {"type": "stdio", "command": "npx", "args": ["-y", "server"], "env": {"KEY": "${KEY}"}, "cwd": "here"},
+    "old": {"type": "sse", "url": "https://tools.example/sse"},
+    "Files": {"type": "stdio", "command": "npx", "args": ["-y", "server"], "env": {"KEY": "${KEY}"}, "cwd": "here"},
     "web": {"type": "http", "url": "https://${HOST:-none}/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
     "off": {"command": "x", "disabled": true}}})");
   const std::string text = "mcp: {servers: {own: {command: x}}, files: [tools/.mcp.json]}";
   const Snapshot s = good(text);
   ASSERT_EQ(s.mcp.servers.size(), 3U);
   EXPECT_EQ(s.mcp.servers[0].name, "own");
+  EXPECT_EQ(s.mcp.servers[1].name, "Files");
   EXPECT_EQ(s.mcp.servers[1].command, (Texts{"npx", "-y", "server"}));
   EXPECT_EQ(s.mcp.servers[1].env, (Environment{{"KEY", kCanary}}));
   EXPECT_EQ(s.mcp.servers[1].cwd, folder_ / "tools/here");
@@ -31,7 +33,7 @@ TEST_F(Config, ReadsTheServersOfDocumentsOfOtherPrograms) {
 TEST_F(Config, SaysWhatIsWrongInADocumentOfServers) {
   write("one.json",
         "{\"mcpServers\": {\n  \"a\": {\"command\": \"x\"},\n  \"b\": {\"args\": []},\n  \"c\": 5,\n"
-        "  \"d\": {\"command\": \"x\", \"env\": {\"A\": 1}},\n  \"E\": {\"command\": \"x\"},\n"
+        "  \"d\": {\"command\": \"x\", \"env\": {\"A\": 1}},\n  \"E f\": {\"command\": \"x\"},\n"
         "  \"f\": {\"url\": \"https://${NONE}/\"}}}");
   write("two.json", "{\"mcpServers\": {\"a\": {\"command\": \"y\"}}}");
   write("three.json", "{\"servers\": {}}");
@@ -48,8 +50,8 @@ TEST_F(Config, SaysWhatIsWrongInADocumentOfServers) {
                        "args, env, cwd, url, headers, tools, start_timeout, call_timeout",
                        "one.json:5:33: mcpServers.d.env.A: is not a text: quote it; expected a text, {env: NAME} or "
                        "{file: PATH}",
-                       "one.json:6:3: mcpServers.E: its name is not one of a server; expected 1 to 32 of a-z, 0-9, _ "
-                       "and -",
+                       "one.json:6:3: mcpServers.E f: its name is not one of a server; expected 1 to 64 of a-z, A-Z, "
+                       "0-9, _ and -",
                        "one.json:7:9: mcpServers.f.url: the variable NONE is not set: set it, or write "
                        "${NONE:-default}",
                        "two.json:1:17: mcpServers.a: " + taken,

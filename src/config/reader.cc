@@ -18,10 +18,16 @@ namespace agentd::config {
 namespace {
 
 constexpr std::string_view kSmall = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+constexpr std::string_view kServerLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 constexpr std::string_view kToken = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= 32 && text.find_first_not_of(kSmall) == std::string_view::npos;
+}
+
+// As other programs' documents name their servers.
+bool is_server_name(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && text.find_first_not_of(kServerLetters) == std::string_view::npos;
 }
 
 bool is_header_name(std::string_view text) {
@@ -128,8 +134,8 @@ void Reader::read_named(const Row& row, const Json& value, const std::string& pa
   if (!in_range(row, path, value.size())) return;
   for (const auto& [name, member] : value.items()) {
     const std::string item = join_path(path, name);
-    if (!is_name(name)) {
-      report_.add(item, "its name is not one of a server", "1 to 32 of a-z, 0-9, _ and -");
+    if (!is_server_name(name)) {
+      report_.add(item, "its name is not one of a server", "1 to 64 of a-z, A-Z, 0-9, _ and -");
       continue;
     }
     append(row);
