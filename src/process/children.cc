@@ -148,6 +148,7 @@ class Child final {
   bool write(std::string_view bytes) {
     if (!in_watch_ || !is_open_ || waiting_.size() - written_ + bytes.size() > kWaitingCap) return false;
     const bool idle = waiting_.empty();
+    if (written_ > waiting_.size() / 2) waiting_.erase(0, std::exchange(written_, 0));  // what was read need not stay
     waiting_ += bytes;
     if (idle) feed();
     return true;
