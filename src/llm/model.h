@@ -57,6 +57,7 @@ struct Completion {
   std::vector<ToolCall> calls;
   Usage usage;  // estimated where the provider does not count
   Stop stop = Stop::kEnd;
+  std::string model = {};  // as its provider calls it
   bool operator==(const Completion&) const = default;
 };
 

@@ -200,6 +200,7 @@ void Question::Impl::conclude() {
   say(text);
   if (ended_) return;
   if (!answer) return fail_attempt(named(std::move(answer).error()));
+  answer->model = endpoint().model;
   settle(*std::move(answer));
 }
 

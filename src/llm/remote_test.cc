@@ -79,7 +79,12 @@ struct Heard {
 
   [[nodiscard]] Code code() const { return done && !*done ? done->error().code : Code::kInternal; }
   [[nodiscard]] std::string message() const { return done && !*done ? done->error().message : ""; }
-  [[nodiscard]] bool good() const { return done && done->has_value() && **done == recorded_completion(); }
+  [[nodiscard]] bool good() const {
+    if (!done || !done->has_value()) return false;
+    Completion expected = recorded_completion();
+    expected.model = (*done)->model;
+    return **done == expected;
+  }
 };
 
 class RemoteTest : public testing::Test {
@@ -274,6 +279,7 @@ TEST_F(RemoteTest, TriesTheEndpointsInTurnButNoneThatRefused) {
   model.endpoints[1].model = "other";
   const auto heard = ask(model);
   EXPECT_TRUE(heard.good()) << heard.message();
+  EXPECT_EQ((*heard.done)->model, "other");
   EXPECT_EQ(refusing.requests(), 1);
   EXPECT_EQ(failing.requests(), 3);
   EXPECT_EQ(heard.waits, (std::vector<std::int64_t>{0, 3, 7}));
