@@ -39,6 +39,7 @@ struct ToolResult {
 // A question of the server's to a person (elicitation). Answered once, by the member of this name; when nobody waits for the answer any
 // more, that does nothing.
 struct Elicitation {
+  std::string id;  // among those of its server
   std::string message;
   Json schema;  // of the answer, an object
   // {action: "accept", content}, {action: "decline"} or {action: "cancel"}
@@ -47,8 +48,10 @@ struct Elicitation {
 
 // Called on the loop, never within call(). The call may be destroyed within each.
 struct CallListener {
+  std::string owner;  // for whom it is made: a question that may be of several owners' calls is asked nobody
   std::function<void(double progress, double total, const std::string& message)> progress;  // total 0 = unknown
   std::function<void(Elicitation)> elicit;
+  std::function<void(const std::string& id)> withdraw;  // that question needs no answer any more
   // Errors: kUnavailable (the server is not there, went away, or has an error of its own), kTimeout (it was silent for call_timeout,
   // while no person was asked), kInvalidParams (no such tool, or the arguments do not fit it).
   std::move_only_function<void(Result<ToolResult>)> done;

@@ -41,7 +41,7 @@ Session::Session(net::Loop& loop, config::McpServer config, Events events)
       start_(loop) {}
 
 Transport::Events Session::ears() {
-  return {.received = [this](const Json& message) { receive(message); },
+  return {.received = [this](const Json& message, const Json& within) { receive(message, within); },
           .closed = [this](const std::string& why) { lose(why); }};
 }
 
@@ -198,9 +198,9 @@ void Session::tell_tools() {
 
 // What it says.
 
-void Session::receive(const Json& message) {
+void Session::receive(const Json& message, const Json& within) {
   const bool asks = message.contains("method");
-  if (asks && message.contains("id")) return take_request(message);
+  if (asks && message.contains("id")) return take_request(message, within);
   asks ? take_notification(message) : take_answer(message);
 }
 
@@ -221,10 +221,10 @@ Error Session::error_of(const Json& error) const {
           .message = fmt::format("the MCP server {} refuses: {}", config_.name, message)};
 }
 
-void Session::take_request(const Json& message) {
+void Session::take_request(const Json& message, const Json& within) {
   const Json& id = message["id"];
   const std::string method = text_field(message, "method");
-  if (method == "elicitation/create") return elicit(id, field(message, "params"));
+  if (method == "elicitation/create") return elicit(id, field(message, "params"), within);
   if (method == "ping") return send({{"id", id}, {"result", Json::object()}});
   send({{"id", id}, {"error", {{"code", kMethodNotFound}, {"message", "agentd does not have this method"}}}});
 }
@@ -233,7 +233,7 @@ void Session::take_notification(const Json& message) {
   const std::string method = text_field(message, "method");
   const Json& params = field(message, "params");
   if (method == "notifications/progress") return take_progress(params);
-  if (method == "notifications/cancelled") return resume(dump_json(field(params, "requestId")));
+  if (method == "notifications/cancelled") return withdraw(dump_json(field(params, "requestId")));
   if (method == "notifications/message") {
     return log::debug(
         "an MCP server logs",
@@ -254,18 +254,35 @@ void Session::take_progress(const Json& params) {
                              cut_text(text_field(params, "message"), kMessageBytes));
 }
 
-// Questions to people. It is not said which call one is of: it goes to the newest.
+// Questions to people. Unless the stream tells which call one is of, it is taken to be of the newest; but nobody is asked what may be of
+// somebody else's call.
 
-void Session::elicit(const Json& id, const Json& params) {
-  const auto call = std::ranges::find_if(pending_.rbegin(), pending_.rend(),
-                                         [](const auto& each) { return each.second->listener.elicit != nullptr; });
+std::uint64_t Session::asking_call(const Json& within) const {
+  const auto can_ask = [](const auto& each) { return each.second->listener.elicit != nullptr; };
+  if (within.is_number_unsigned()) {
+    const auto call = pending_.find(within.get<std::uint64_t>());
+    return call != pending_.end() && can_ask(*call) ? call->first : 0;
+  }
+  std::uint64_t newest = 0;
+  for (const auto& call : pending_) {
+    if (!can_ask(call)) continue;
+    if (newest != 0 && call.second->listener.owner != pending_.at(newest)->listener.owner) return 0;
+    newest = call.first;
+  }
+  return newest;
+}
+
+void Session::elicit(const Json& id, const Json& params, const Json& within) {
+  const std::uint64_t call = asking_call(within);
   const std::string asked = dump_json(id);
-  if (call == pending_.rend() || asked_.size() >= kMostAsked || !asked_.emplace(asked, call->first).second) {
+  if (call == 0 || asked_.size() >= kMostAsked || !asked_.emplace(asked, call).second) {
+    log::info("an MCP server asks, and it is not known whom", {{"server", config_.name}});
     return send({{"id", id}, {"result", {{"action", "cancel"}}}});
   }
-  const auto pending = call->second;
+  const auto pending = pending_.at(call);
   pending->timer.cancel();
-  pending->listener.elicit({.message = cut_text(text_field(params, "message"), kQuestionBytes),
+  pending->listener.elicit({.id = asked,
+                            .message = cut_text(text_field(params, "message"), kQuestionBytes),
                             .schema = field(params, "requestedSchema"),
                             .answer = [weak = weak_from_this(), asked](Json answer) {
                               if (const auto self = weak.lock()) self->answer(asked, std::move(answer));
@@ -276,6 +293,14 @@ void Session::answer(const std::string& asked, Json answer) {
   if (!asked_.contains(asked)) return;  // it is not waited for any more
   resume(asked);
   send({{"id", Json::parse(asked)}, {"result", std::move(answer)}});
+}
+
+void Session::withdraw(const std::string& asked) {
+  const auto known = asked_.find(asked);
+  if (known == asked_.end()) return;
+  const auto pending = pending_.at(known->second);
+  resume(asked);
+  if (pending->listener.withdraw) pending->listener.withdraw(asked);
 }
 
 // The server has its answer, or does without: the clock of its call goes on, unless that waits for another.

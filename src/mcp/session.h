@@ -70,14 +70,17 @@ class Session final : public std::enable_shared_from_this<Session> {
   void take_page(const Result<Json>& page);
   void tell_tools();
 
-  void receive(const Json& message);
+  void receive(const Json& message, const Json& within);
   void take_answer(const Json& message);
   [[nodiscard]] Error error_of(const Json& error) const;
-  void take_request(const Json& message);
+  void take_request(const Json& message, const Json& within);
   void take_notification(const Json& message);
   void take_progress(const Json& params);
-  void elicit(const Json& id, const Json& params);
+  void elicit(const Json& id, const Json& params, const Json& within);
+  // The call that a question of the server's belongs to, or 0.
+  [[nodiscard]] std::uint64_t asking_call(const Json& within) const;
   void answer(const std::string& asked, Json answer);
+  void withdraw(const std::string& asked);
   void resume(const std::string& asked);
 
   net::Loop& loop_;

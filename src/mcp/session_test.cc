@@ -41,6 +41,7 @@ struct Heard {
   std::uint64_t id = 0;
   std::optional<Result<ToolResult>> result;
   std::vector<Elicitation> questions;
+  std::vector<std::string> withdrawn;
 };
 
 class SessionTest : public testing::Test {
@@ -68,14 +69,15 @@ class SessionTest : public testing::Test {
   }
 
   [[nodiscard]] const Json& last() const { return wire_.sent.back(); }
-  void hear(Json message) {
+  void hear(Json message, const Json& within = nullptr) {
     message["jsonrpc"] = "2.0";
-    ears_.received(message);
+    ears_.received(message, within);
   }
   void answer(const Json& request, const Json& result) { hear({{"id", request["id"]}, {"result", result}}); }
   void refuse(const Json& request) { hear({{"id", request["id"]}, {"error", {{"code", -32603}, {"message", "no"}}}}); }
-  void ask(const Json& id) {
-    hear({{"id", id}, {"method", "elicitation/create"}, {"params", {{"message", "Sure?"}, {"requestedSchema", {}}}}});
+  void ask(const Json& id, const Json& within = nullptr) {
+    hear({{"id", id}, {"method", "elicitation/create"}, {"params", {{"message", "Sure?"}, {"requestedSchema", {}}}}},
+         within);
   }
   [[nodiscard]] std::size_t count(const std::string& method) const {
     std::size_t found = 0;
@@ -92,11 +94,13 @@ class SessionTest : public testing::Test {
     return result;
   }
 
-  [[nodiscard]] std::unique_ptr<Heard> call() {
+  [[nodiscard]] std::unique_ptr<Heard> call(const std::string& owner = "ada") {
     auto heard = std::make_unique<Heard>();
     Heard* const of = heard.get();
     of->id = session_->call("tool", Json::object(),
-                            {.elicit = [of](Elicitation question) { of->questions.push_back(std::move(question)); },
+                            {.owner = owner,
+                             .elicit = [of](Elicitation question) { of->questions.push_back(std::move(question)); },
+                             .withdraw = [of](const std::string& id) { of->withdrawn.push_back(id); },
                              .done = [of](Result<ToolResult> result) { of->result = std::move(result); }});
     return heard;
   }
@@ -240,6 +244,27 @@ TEST_F(SessionTest, AQuestionOutsideOfACallIsCancelled) {
   EXPECT_EQ(last()["result"], Json::parse(R"({"action": "cancel"})"));
 }
 
+TEST_F(SessionTest, NobodyIsAskedWhatMayBeOfSomebodyElsesCall) {
+  begin_and_list();
+  const auto of_ada = call("ada");
+  const auto of_bob = call("bob");
+  ask("q1");
+  EXPECT_TRUE(of_ada->questions.empty() && of_bob->questions.empty());
+  EXPECT_EQ(last()["result"], Json::parse(R"({"action": "cancel"})"));
+  ask("q2", of_ada->id);
+  EXPECT_EQ(of_ada->questions.size(), 1U) << "the stream tells whose call it is";
+  answer({{"id", of_bob->id}}, {{"content", Json::array()}});
+  ask("q3");
+  EXPECT_EQ(of_ada->questions.size(), 2U) << "all calls are of one person now";
+}
+
+TEST_F(SessionTest, AQuestionOnTheStreamOfAnotherRequestIsNotOfACall) {
+  begin_and_list();
+  const auto heard = call();
+  ask("q1", 1U);
+  EXPECT_TRUE(heard->questions.empty());
+}
+
 TEST_F(SessionTest, AsksAPersonSixteenQuestionsAtATime) {
   begin_and_list();
   const auto heard = call();
@@ -288,6 +313,7 @@ TEST_F(SessionTest, TheClockGoesOnWhenTheServerDoesWithoutTheAnswer) {
   ask("q1");
   hear({{"method", "notifications/cancelled"}, {"params", {{"requestId", "q1"}}}});
   ASSERT_TRUE(await([&] { return asking->result.has_value(); }));
+  EXPECT_EQ(asking->withdrawn, std::vector<std::string>{asking->questions[0].id});
   const std::size_t said = wire_.sent.size();
   asking->questions[0].answer({{"action", "cancel"}});
   EXPECT_EQ(wire_.sent.size(), said) << "nobody waits for it";

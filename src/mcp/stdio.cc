@@ -47,7 +47,7 @@ struct StdioTransport::Link {
   }
 
   void give(const Json& message) const {
-    if (open && message.is_object()) events.received(message);
+    if (open && message.is_object()) events.received(message, nullptr);
   }
 
   void complain(std::string_view line) {

@@ -147,8 +147,9 @@ void HttpTransport::take_text(std::uint64_t number, std::string_view text) {
     if (!message.is_object()) continue;
     const auto flow = flows_.find(number);
     if (flow == flows_.end()) return;
+    const Json within = flow->second->id;
     if (!message.contains("method") && message.value("id", Json()) == flow->second->id) flow->second->id = nullptr;
-    events_.received(message);
+    events_.received(message, within);
     if (closed_) return;
   }
 }
@@ -195,7 +196,8 @@ void HttpTransport::refuse(std::uint64_t number, const std::string& why) {
   drop(number);
   if (!id.is_null()) {
     events_.received(
-        {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", -32000}, {"message", "it cannot be reached: " + why}}}});
+        {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", -32000}, {"message", "it cannot be reached: " + why}}}},
+        id);
   }
 }
 

@@ -13,7 +13,8 @@ class Transport {
  public:
   // Called on the loop, never within send(). Neither may destroy the transport; that is for the next turn of the loop.
   struct Events {
-    std::function<void(const Json& message)> received;   // an object; a batch comes one by one
+    // An object; a batch comes one by one. `within`: id of the request whose answer's stream it came in; null: not known.
+    std::function<void(const Json& message, const Json& within)> received;
     std::function<void(const std::string& why)> closed;  // once, as its last word
   };
   virtual ~Transport() = default;  // ends it: nothing is called any more
