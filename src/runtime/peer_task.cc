@@ -10,6 +10,9 @@
 namespace agentd::runtime {
 namespace {
 
+constexpr std::size_t kMostBytes = 4U << 20U;  // of all artifacts
+constexpr std::size_t kMostArtifacts = 256;
+
 std::string text_at(const Json& holder, const char* key) {
   const auto at = holder.find(key);
   return at != holder.end() && at->is_string() ? at->get<std::string>() : "";
@@ -60,13 +63,20 @@ void PeerTask::take_task(const Json& task) {
 void PeerTask::take_artifact(const Json& artifact, bool append) {
   if (!artifact.is_object()) return;
   const std::string id = text_at(artifact, "artifactId");
-  const auto known = std::ranges::find(artifacts_, id, &std::pair<std::string, std::string>::first);
-  const std::string text = text_in(artifact);
+  auto known = std::ranges::find(artifacts_, id, &std::pair<std::string, std::string>::first);
+  std::string text = text_in(artifact);
   if (known == artifacts_.end()) {
-    artifacts_.emplace_back(id, text);
-  } else {
-    known->second = append ? known->second + text : text;
+    if (artifacts_.size() == kMostArtifacts) return void(is_cut_ = true);
+    known = artifacts_.insert(known, {id, ""});
   }
+  if (!append) bytes_ -= std::exchange(known->second, "").size();
+  const std::size_t room = kMostBytes - std::min(bytes_, kMostBytes);
+  if (text.size() > room) {
+    text = room > 0 ? cut_text(text, room) : "";
+    is_cut_ = true;
+  }
+  bytes_ += text.size();
+  known->second += text;
 }
 
 bool PeerTask::is_over() const { return answered_ || a2a::is_terminal(state_of(state_)); }
@@ -80,6 +90,7 @@ ToolOutcome PeerTask::outcome() const {
     text += more;
   };
   for (const auto& [id, artifact] : artifacts_) add(artifact);
+  if (is_cut_) add("(The rest of what it made is left out here.)");
   add(word_);
   if (answered_ || state_ == "TASK_STATE_COMPLETED") return {.text = text.empty() ? "It is done." : text};
   if (a2a::is_interrupted(state_of(state_))) {

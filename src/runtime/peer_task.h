@@ -1,6 +1,7 @@
 // PeerTask: a task at another agent, put together from what its stream tells (a2a.md section 2). Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ class PeerTask final {
   std::string id_, state_, word_;
   bool answered_ = false;                                       // with a message, without a task
   std::vector<std::pair<std::string, std::string>> artifacts_;  // id, text
+  std::size_t bytes_ = 0;                                       // of their texts
+  bool is_cut_ = false;
 };
 
 }  // namespace agentd::runtime

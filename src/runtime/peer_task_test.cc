@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace agentd::runtime {
 namespace {
 
@@ -40,6 +44,27 @@ TEST(PeerTask, AMessageIsAnAnswerAndAFailureAnError) {
       after({R"({"task":{"id":"t1","status":{"state":"TASK_STATE_FAILED","message":{"parts":[{"text":"No."}]}}}})"});
   EXPECT_TRUE(failed.outcome().is_error);
   EXPECT_NE(failed.outcome().text.find("No."), std::string::npos);
+}
+
+Json piece(const std::string& id, const std::string& text) {
+  return {{"artifactUpdate",
+           {{"taskId", "t1"}, {"artifact", {{"artifactId", id}, {"parts", {{{"text", text}}}}}}, {"append", true}}}};
+}
+
+TEST(PeerTask, HasABoundOverAllItsArtifacts) {
+  PeerTask task = after({kTask});
+  std::string euros;
+  while (euros.size() < 1U << 20U) euros += "\u20AC";
+  for (int i = 0; i < 6; ++i) task.take(piece(i % 2 == 0 ? "a" : "b", euros));
+  const std::string text = task.outcome().text;
+  EXPECT_LE(text.size(), (4U << 20U) + 300);
+  EXPECT_GE(text.size(), (4U << 20U) - 300);
+  EXPECT_NE(text.find("left out here"), std::string::npos);
+  EXPECT_EQ(to_utf8(text), text) << "no character is cut in two";
+
+  PeerTask many = after({kTask});
+  for (int i = 0; i < 1'000; ++i) many.take(piece(std::to_string(i), "x"));
+  EXPECT_EQ(std::ranges::count(many.outcome().text, 'x'), 256);
 }
 
 TEST(PeerTask, WhatHasAnotherShapeIsPassedOver) {

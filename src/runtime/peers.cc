@@ -164,7 +164,10 @@ class Peers::Use final : public ToolUse {
       return;
     }
     std::vector<http::SseItem> items;
-    if (!reader_->read(piece, items)) return;  // it will end without being settled
+    if (!reader_->read(piece, items)) {
+      transfer_ = {};
+      return ended(fail(Code::kUnavailable, "its stream is no stream of events"));
+    }
     for (const http::SseItem& item : items) {
       if (item.type != http::SseItem::Type::kEvent) continue;
       const auto envelope = parse_json(item.data, {.bytes = 16U << 20U});
@@ -249,6 +252,7 @@ void Peers::set_peers(const std::vector<config::Peer>& peers) {
     fetch_card(peer);
   }
   peers_ = std::move(next);
+  changed();
 }
 
 void Peers::stop() {
@@ -288,6 +292,7 @@ void Peers::fetch_card(const std::shared_ptr<Peer>& peer) {
              const auto card = parse_json(raw->body, {.bytes = kCardBytes});
              const bool good = status && raw->status == 200 && card && card->is_object();
              if (good) raw->take(*card, clock_.mono_ms());
+             changed();
              raw->failure = !status              ? status.error().message
                             : raw->status != 200 ? fmt::format("its card is answered with HTTP {}", raw->status)
                             : !good              ? "its card is no JSON"
