@@ -357,6 +357,7 @@ Result<runtime::Done> Commands::resume(const Json& args) {
   if (parts_.instance.unpause()) {
     parts_.runs.go_on();
     parts_.turns.go_on();
+    parts_.subagents.go_on();
   }
   return runtime::Done{.result = {{"ok", true}, {"state", "running"}}, .target = Json::object()};
 }

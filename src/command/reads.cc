@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "feed/payload_json.h"
+#include "runtime/transcript.h"
 
 namespace agentd::command {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::size_t kNewestRuns = 500;
 constexpr std::size_t kOutputBytes = 2'048;
 constexpr std::size_t kTextBytes = 4'096;
 constexpr std::size_t kMessages = 200;
+constexpr std::size_t kMostMessages = 1'000;
+constexpr std::size_t kMessageBytes = 16U << 20U;  // read for one answer
 constexpr std::size_t kLines = 200;
 
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -56,6 +59,18 @@ void cut_strings(Json& value) {
     if (text.size() > kTextBytes) value = cut_text(text, kTextBytes);
   } else if (value.is_structured()) {
     for (Json& member : value) cut_strings(member);
+  }
+}
+
+// The newest messages, and the newest summary among all that were read. On the store's thread.
+void add_rows(Json& document, const std::vector<store::MessageRow>& rows, std::size_t limit) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json message = Json::parse(rows[i].body, nullptr, false);
+    if (!message.is_object()) continue;
+    if (const auto summary = runtime::summary_in(message)) document["summary"] = cut_text(*summary, kTextBytes);
+    if (rows.size() - i > limit) continue;
+    cut_strings(message);
+    document["messages"].push_back(std::move(message));
   }
 }
 
@@ -151,20 +166,20 @@ void read_conversation(runtime::Journal& journal, const runtime::Conversations& 
               {"summary", nullptr},
               {"total_messages", shown.messages},
               {"updated", shown.updated}};
-  using Rows = Result<std::vector<store::MessageRow>>;
-  auto rows = std::make_shared<Rows>();
+  auto read = std::make_shared<Status>();
+  out["messages"] = Json::array();
+  auto document = std::make_shared<Json>(std::move(out));
   const std::size_t limit = args.value("limit", kMessages);
-  journal.read([rows, id = shown.id, limit](const store::Store& store) { *rows = store.messages(id, limit); },
-               [rows, out = std::move(out), reply = std::move(reply)]() mutable {
-                 if (!*rows) return reply(std::unexpected((*rows).error()));
-                 out["messages"] = Json::array();
-                 for (const store::MessageRow& row : **rows) {
-                   Json message = Json::parse(row.body, nullptr, false);
-                   cut_strings(message);
-                   out["messages"].push_back(std::move(message));
-                 }
-                 reply(Json{{"conversation", std::move(out)}});
-               });
+  journal.read(
+      [read, document, id = shown.id, limit](const store::Store& store) {
+        const auto rows = store.messages(id, kMostMessages, kMessageBytes);
+        *read = rows ? Status{} : std::unexpected(rows.error());
+        if (rows) add_rows(*document, *rows, limit);
+      },
+      [read, document, reply = std::move(reply)]() mutable {
+        if (!*read) return reply(std::unexpected(read->error()));
+        reply(Json{{"conversation", std::move(*document)}});
+      });
 }
 
 Json log_document(const Json& args) {

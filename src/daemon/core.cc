@@ -77,6 +77,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
   tools_.add(mcp_);
   tools_.add(peers_);
   tools_.add(subagents_);
+  conversations_.on_retention([this](const runtime::Conversation& known) { return turns_.is_in(known); });
   conversations_.on_dropped(
       [this](const runtime::Conversation& gone) { subagents_.forget(gone.principal, gone.context); });
   turns_.on_cancelled([this](const std::string& task) { subagents_.cancel_task(task); });
@@ -123,6 +124,7 @@ void Core::adopt(Setup setup, const std::vector<std::string>& paths) {
   sign_in_.set_rules(config.a2a.principals);
   instance_.rename(config.agent.name, config::name_of(config.agent.model));
   settings_.reload(std::move(setup.config), paths);
+  tools_.refresh();
   tidy();
 }
 
@@ -158,7 +160,7 @@ void Core::drain_when_told(const std::string& reason) {
 
 void Core::wait_for_work() {
   // What is held back by a pause would never end.
-  const std::size_t left = instance_.paused() ? runs_.steps_at_work() : runs_.live() + turns_.live();
+  const std::size_t left = (instance_.paused() ? runs_.steps_at_work() : runs_.live()) + turns_.live();
   if (left > 0 && clock_.mono_ms() < give_up_ms_) return draining_.arm(kDrainPollMs, [this] { wait_for_work(); });
   if (left > 0) log::warn("stopping with work unfinished; the next start goes on with it", {{"left", left}});
   drained_();

@@ -13,6 +13,11 @@ constexpr std::int64_t kDayMs = 86'400'000;
 constexpr double kMillion = 1e6;
 constexpr char kSpent[] = "spent";
 
+template <typename Number>
+std::string used_up(Number used, Number limit, const char* what, const char* key) {
+  return fmt::format("{} of {} {} are used (agent.budget.{})", used, limit, what, key);
+}
+
 }  // namespace
 
 Budgets::Budgets(const Settings& settings, const Clock& clock, Instance& instance)
@@ -48,26 +53,26 @@ double Budgets::spend(const std::string& model, const llm::Usage& usage) {
 }
 
 std::optional<std::string> Budgets::exhausted(const Progress& turn) const {
+  const std::uint64_t most = settings_.now().agent.budget.rounds_per_turn;
+  if (most > 0 && turn.rounds >= most) return used_up(turn.rounds, most, "rounds of this turn", "rounds_per_turn");
+  return overspent(turn);
+}
+
+std::optional<std::string> Budgets::overspent(const Progress& turn) const {
   const config::Budget& budget = settings_.now().agent.budget;
   const bool today = day_ == clock_.wall_ms() / kDayMs;
   const std::uint64_t tokens = turn.tokens_in + turn.tokens_out;
-  const auto of = [](const auto& used, const auto& limit, const char* what, const char* key) {
-    return fmt::format("{} of {} {} are used (agent.budget.{})", used, limit, what, key);
-  };
-  if (budget.rounds_per_turn > 0 && turn.rounds >= budget.rounds_per_turn) {
-    return of(turn.rounds, budget.rounds_per_turn, "rounds of this turn", "rounds_per_turn");
-  }
   if (budget.tokens_per_turn > 0 && tokens >= budget.tokens_per_turn) {
-    return of(tokens, budget.tokens_per_turn, "tokens of this turn", "tokens_per_turn");
+    return used_up(tokens, budget.tokens_per_turn, "tokens of this turn", "tokens_per_turn");
   }
   if (budget.usd_per_turn > 0 && turn.usd >= budget.usd_per_turn) {
-    return of(turn.usd, budget.usd_per_turn, "dollars of this turn", "usd_per_turn");
+    return used_up(turn.usd, budget.usd_per_turn, "dollars of this turn", "usd_per_turn");
   }
   if (budget.tokens_per_day > 0 && today && tokens_ >= budget.tokens_per_day) {
-    return of(tokens_, budget.tokens_per_day, "tokens of this day", "tokens_per_day");
+    return used_up(tokens_, budget.tokens_per_day, "tokens of this day", "tokens_per_day");
   }
   if (budget.usd_per_day > 0 && today && usd_ >= budget.usd_per_day) {
-    return of(usd_, budget.usd_per_day, "dollars of this day", "usd_per_day");
+    return used_up(usd_, budget.usd_per_day, "dollars of this day", "usd_per_day");
   }
   return std::nullopt;
 }

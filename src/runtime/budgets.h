@@ -23,7 +23,9 @@ class Budgets final {
 
   // Counts what a round used. Returns its cost in dollars, 0 for a model without a price.
   double spend(const std::string& model, const llm::Usage& usage);
-  // Which budget is used up, and how much of it there was; nothing while the turn may go on.
+  // Which budget of tokens or dollars, the turn's or the day's, is used up, and how much of it there was; nothing while the turn may go on.
+  [[nodiscard]] std::optional<std::string> overspent(const Progress& turn) const;
+  // The same, and of rounds.
   [[nodiscard]] std::optional<std::string> exhausted(const Progress& turn) const;
 
   // {day, tokens, usd, tokens_per_day?, usd_per_day?}: what is limited has its limit.

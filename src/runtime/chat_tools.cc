@@ -13,6 +13,7 @@ namespace agentd::runtime {
 namespace {
 
 constexpr std::size_t kResultBytes = 32U << 10U;  // of a tool, to the model; the whole is an artifact then
+constexpr std::size_t kPutOutBytes = 4U << 20U;   // of all such artifacts of a task: each change writes the whole task
 constexpr std::size_t kShownArguments = 2'000;
 constexpr std::size_t kAskedArguments = 16U << 10U;
 constexpr char kApprove[] = "approve";
@@ -82,7 +83,7 @@ std::string ChatTurn::refusal_of(const llm::ToolCall& call) const {
   if (!call.arguments.is_object())
     return "The arguments are not a JSON object: " + cut_text(text_of_answer(call.arguments), 500);
   if (call.name == kAsk) return misfit_of(ask_human_spec().schema, call.arguments);
-  if (!chat_.tools.find(call.name))
+  if (chat_.tools.find(call.name) == nullptr)
     return fmt::format("There is no tool {} here.", quote_json(cut_text(call.name, 100)));
   const auto decided = progress_.decisions.find(call.id);
   return decided == progress_.decisions.end() || decided->second == kApprove ? "" : decided->second;
@@ -94,10 +95,11 @@ bool ChatTurn::must_ask(const llm::ToolCall& call) const {
   return must_be_asked(chat_.settings.now().agent.approval, *chat_.tools.find(call.name));
 }
 
-// First the calls that a person has to decide on, one after the other; then those that only read side by side, the others
+// First the calls that a person has to decide on, one after the other; then those that go beside others, the others
 // each by itself.
 void ChatTurn::use_tools() {
-  if (hold()) return;
+  if (uses_.empty() && hold_back()) return;
+  if (parts_.instance.paused()) return;  // what is at work is let end
   std::vector<llm::ToolCall> calls = transcript_.pending();
   std::erase_if(calls, [this](const llm::ToolCall& call) {
     if (uses_.contains(call.id)) return true;
@@ -110,11 +112,10 @@ void ChatTurn::use_tools() {
     if (asked != calls.end()) return ask_about(*asked);
     if (calls.empty()) return go_on();
   }
-  const std::size_t most = std::max<std::uint64_t>(chat_.settings.now().agent.max_parallel_tools, 1);
+  const std::uint64_t most = chat_.settings.now().agent.max_parallel_tools;
   for (const llm::ToolCall& call : calls) {
-    const bool reads = chat_.tools.find(call.name)->read_only;
-    const bool all_read = std::ranges::all_of(uses_, [](const auto& use) { return use.second.read_only; });
-    if (!uses_.empty() && !(reads && all_read && uses_.size() < most)) break;
+    const bool beside = std::ranges::all_of(uses_, [](const auto& use) { return use.second.beside_others; });
+    if (!may_begin(*chat_.tools.find(call.name), uses_.size(), beside, most)) break;
     begin_use(call);
   }
 }
@@ -134,11 +135,12 @@ void ChatTurn::ask_about(const llm::ToolCall& call) {
 
 // What may change something is on record before it begins.
 void ChatTurn::begin_use(const llm::ToolCall& call) {
-  const bool reads = chat_.tools.find(call.name)->read_only;
-  uses_[call.id] = {.name = call.name, .read_only = reads};
+  const ToolFacts& tool = *chat_.tools.find(call.name);
+  const bool read_only = tool.read_only;
+  uses_[call.id] = {.name = call.name, .beside_others = tool.beside_others};
   show_tool();
   parts_.instance.count([](Counters& counters) { ++counters.tool_calls; });
-  if (reads) return use(call);
+  if (read_only) return use(call);
   progress_.begun.insert(call.id);
   keep_progress(false);
   parts_.journal.once_durable([this, call, weak = weak_from_this()] {
@@ -154,10 +156,14 @@ void ChatTurn::use(const llm::ToolCall& call) {
                               .task = facts().task,
                               .arguments = call.arguments},
                              {.elicit =
-                                  [this, call, weak = weak_from_this()](mcp::Elicitation asked) {
+                                  [this, call, weak = weak_from_this()](ToolQuestion asked) {
                                     const auto self = weak.lock();
                                     if (self && uses_.contains(call.id)) return elicit(call, std::move(asked));
                                     asked.answer({{"action", "cancel"}});
+                                  },
+                              .withdraw =
+                                  [this, call, weak = weak_from_this()](const std::string& id) {
+                                    if (const auto self = weak.lock()) withdraw(call, id);
                                   },
                               .spent = [this, call, weak = weak_from_this()](const llm::Usage& usage,
                                                                              double usd) -> std::optional<std::string> {
@@ -174,29 +180,31 @@ void ChatTurn::used(const llm::ToolCall& call, ToolOutcome outcome) {
   // It calls us, so it goes when it has returned.
   parts_.loop.post([gone = std::move(uses_[call.id].use)] {});
   uses_.erase(call.id);
-  // What it still asks, nobody needs to answer any more.
-  if (std::erase_if(asked_, [&](const auto& asked) { return asked.first == call.id; }) > 0) {
-    const Gate* gate = task().open_gate();
-    if (gate != nullptr && gate->call == call.id) {
-      deadline_.cancel();
-      parts_.tasks.close_gate(task(), kNobody);
-      start_clock();
-      if (!asked_.empty()) ask_next_elicitation();
-    }
-  }
+  forget_questions([&](const auto& asked) { return asked.first == call.id; });
   outcome.text = chat_.settings.redactor().redact(outcome.text);
   outcome.parts = chat_.settings.redactor().redact_json(std::move(outcome.parts));
-  if (outcome.text.size() > kResultBytes || !outcome.parts.empty()) {
-    Json parts = outcome.text.empty() ? Json::array() : Json::array({Json{{"text", outcome.text}}});
-    for (Json& part : outcome.parts) parts.push_back(std::move(part));
-    parts_.tasks.put_artifact(task(),
-                              {{"artifactId", "tool-" + call.id}, {"name", call.name}, {"parts", std::move(parts)}});
-    outcome.text = cut_text(outcome.text, kResultBytes);
-  }
+  if (outcome.text.size() > kResultBytes || !outcome.parts.empty()) put_out(call, outcome);
   add_result(call, outcome.text, outcome.is_error);
   if (waits_for_answer()) return;
   if (!uses_.empty()) show_tool();
   transcript_.pending().empty() ? go_on() : use_tools();
+}
+
+// What is too long for the model, or no text, is an artifact.
+void ChatTurn::put_out(const llm::ToolCall& call, ToolOutcome& outcome) {
+  Json parts = outcome.text.empty() ? Json::array() : Json::array({Json{{"text", outcome.text}}});
+  for (Json& part : outcome.parts) parts.push_back(std::move(part));
+  const std::size_t bytes = dump_json(parts).size();
+  outcome.text = cut_text(outcome.text, kResultBytes);
+  if (bytes > kPutOutBytes - std::min<std::uint64_t>(progress_.put_out, kPutOutBytes)) {
+    outcome.text +=
+        fmt::format("\n(The whole, {} bytes, was not kept: the results of a task's tools may have {} in all.)", bytes,
+                    kPutOutBytes);
+    return;
+  }
+  progress_.put_out += bytes;
+  parts_.tasks.put_artifact(task(),
+                            {{"artifactId", "tool-" + call.id}, {"name", call.name}, {"parts", std::move(parts)}});
 }
 
 void ChatTurn::add_result(const llm::ToolCall& call, const std::string& text, bool is_error) {
@@ -267,26 +275,44 @@ void ChatTurn::settle_unattended(const Gate& gate) {
   switch (chat_.settings.now().agent.nobody) {
     case config::Nobody::kFail: return fail(fmt::format("{} The question was: {}", kNobodyThere, gate.question));
     case config::Nobody::kAuto:
-      if (gate.kind == Gate::Kind::kApproval) return settle(gate, approve(), "");
+      if (gate.is_approval()) return settle(gate, approve(), "");
       return settle(gate, std::nullopt, std::string(kNobodyThere) + " Decide as you think best.");
     default: return settle(gate, std::nullopt, kNobodyThere);
   }
 }
 
-void ChatTurn::elicit(const llm::ToolCall& call, mcp::Elicitation elicitation) {
-  asked_.emplace_back(call.id, std::move(elicitation));
+void ChatTurn::elicit(const llm::ToolCall& call, ToolQuestion question) {
+  asked_.emplace_back(call.id, std::move(question));
   if (!waits_for_answer()) ask_next_elicitation();
+}
+
+void ChatTurn::withdraw(const llm::ToolCall& call, const std::string& id) {
+  forget_questions([&](const auto& asked) { return asked.first == call.id && asked.second.id == id; });
+}
+
+// What matches needs no answer any more.
+void ChatTurn::forget_questions(const std::function<bool(const std::pair<std::string, ToolQuestion>&)>& matches) {
+  if (asked_.empty()) return;
+  const bool is_open = waits_for_answer() && matches(asked_.front());
+  std::erase_if(asked_, matches);
+  if (!is_open) return;
+  deadline_.cancel();
+  parts_.tasks.close_gate(task(), kNobody);
+  start_clock();
+  if (!asked_.empty() || !uses_.empty()) ask_next_elicitation();
 }
 
 void ChatTurn::ask_next_elicitation() {
   if (asked_.empty()) return uses_.empty() ? go_on() : show_tool();
   const auto& [call, asked] = asked_.front();
   const bool usable = schema::compile(asked.schema).has_value();
+  Json about = {{"tool", uses_.contains(call) ? uses_.at(call).name : ""}};
+  about.update(asked.about);
   open_gate({.kind = Gate::Kind::kElicitation,
              .question = chat_.settings.redactor().redact(asked.message),
              .schema = usable ? asked.schema : Json{{"type", "object"}},
              .call = call},
-            {{"tool", uses_.contains(call) ? uses_.at(call).name : ""}});
+            about);
 }
 
 }  // namespace agentd::runtime

@@ -53,20 +53,22 @@ class ChatTurn final : public TurnAtWork {
  private:
   struct Use {
     std::string name;
-    bool read_only = false;
+    bool beside_others = false;
     std::unique_ptr<ToolUse> use = {};
   };
 
   void go_on() override;
   void stop() override;
 
-  void loaded(const std::vector<store::MessageRow>& rows);
+  void loaded(const std::vector<std::pair<std::uint64_t, Json>>& rows);  // numbers and messages
   void add_row(const Json& message);
   void fail(const std::string& why);
 
   [[nodiscard]] std::string instructions() const;
   void ask();
+  [[nodiscard]] std::uint64_t room_for(const std::string& instructions) const;
   void summarise(std::uint64_t until);
+  void take_notes(std::uint64_t until, const Result<llm::Completion>& notes);
   void take(Result<llm::Completion> completion);
   void take_text(std::string_view piece);
   void show_text();
@@ -81,6 +83,7 @@ class ChatTurn final : public TurnAtWork {
   void begin_use(const llm::ToolCall& call);
   void use(const llm::ToolCall& call);
   void used(const llm::ToolCall& call, ToolOutcome outcome);
+  void put_out(const llm::ToolCall& call, ToolOutcome& outcome);
   void add_result(const llm::ToolCall& call, const std::string& text, bool is_error);
   void show_tool();
 
@@ -90,11 +93,15 @@ class ChatTurn final : public TurnAtWork {
   // `answer`: nothing when there is none, and `why_not`.
   void settle(const Gate& gate, const std::optional<Json>& answer, const std::string& why_not);
   void settle_unattended(const Gate& gate);
-  void elicit(const llm::ToolCall& call, mcp::Elicitation elicitation);
+  void elicit(const llm::ToolCall& call, ToolQuestion question);
+  void withdraw(const llm::ToolCall& call, const std::string& id);
+  void forget_questions(const std::function<bool(const std::pair<std::string, ToolQuestion>&)>& matches);
   void ask_next_elicitation();
 
   // Counts may be a quarter of a second behind; decisions and what has begun may not.
   void keep_progress(bool lazily = true);
+  // Whether it is held back by a pause of the instance, which is not its time either.
+  [[nodiscard]] bool hold_back();
   void start_clock();
   void stop_clock();
 
@@ -103,18 +110,18 @@ class ChatTurn final : public TurnAtWork {
   Transcript transcript_;
   Progress progress_;
   bool loaded_ = false;
+  bool cannot_summarise_ = false;                      // the model did not, in this turn
   std::vector<std::pair<std::uint64_t, Json>> early_;  // heard before it was loaded
   std::size_t unheard_ = 0;
   bool asking_ = false;
   std::vector<std::pair<std::uint64_t, Json>> meanwhile_;  // heard while it was asked: told after its answer
   llm::Question question_;
-  std::string artifact_;             // of this round's answer
-  std::string text_;                 // of it that is not shown yet
-  bool shown_ = false;               // a part of it is
-  std::map<std::string, Use> uses_;  // by call
-  std::deque<std::pair<std::string, mcp::Elicitation>>
-      asked_;                         // by tools, with their call: the first one's gate is open
-  std::int64_t clock_since_ms_ = -1;  // monotonic; -1 = it stands still
+  std::string artifact_;                                    // of this round's answer
+  std::string text_;                                        // of it that is not shown yet
+  bool shown_ = false;                                      // a part of it is
+  std::map<std::string, Use> uses_;                         // by call
+  std::deque<std::pair<std::string, ToolQuestion>> asked_;  // by tools, with their call: the first one's gate is open
+  std::int64_t clock_since_ms_ = -1;                        // monotonic; -1 = it stands still
   net::Timer starting_, showing_, deadline_, timeout_;
 };
 

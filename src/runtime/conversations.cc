@@ -70,7 +70,7 @@ Conversation& Conversations::open(const std::string& principal, const std::strin
                      .principal = principal,
                      .context = context,
                      .updated_ms = clock_.wall_ms()};
-  while (!by_age_.empty() && by_age_.size() >= retention_.keep_last) drop(by_age_.begin()->second);
+  make_room(std::max<std::size_t>(retention_.keep_last, 1) - 1);
   by_context_[{principal, context}] = fresh.id;
   by_age_.emplace(fresh.updated_ms, fresh.id);
   return by_id_.emplace(fresh.id, std::move(fresh)).first->second;
@@ -131,13 +131,13 @@ void Conversations::append_rows(store::Batch& batch) {
   dirty_.clear();
 }
 
-void Conversations::enforce_retention() {
+void Conversations::make_room(std::size_t most) {
   const std::int64_t now = clock_.wall_ms();
-  while (!by_age_.empty()) {
-    const auto& [updated_ms, id] = *by_age_.begin();
+  for (auto at = by_age_.begin(); at != by_age_.end();) {
+    const auto [updated_ms, id] = *at++;  // before it goes
     const bool old = retention_.ttl_ms > 0 && updated_ms + retention_.ttl_ms <= now;
-    if (!old && by_age_.size() <= retention_.keep_last) break;
-    drop(id);
+    if (!old && by_age_.size() <= most) break;
+    if (!is_in_use_(by_id_.at(id))) drop(id);
   }
 }
 

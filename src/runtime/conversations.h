@@ -41,10 +41,12 @@ class Conversations final {
   // A skill was read in it.
   void note_skill(Conversation& conversation, const std::string& skill);
   void set_retention(config::Retention retention) { retention_ = retention; }
+  // Says which ones somebody works in: those stay, past the retention too.
+  void on_retention(std::function<bool(const Conversation&)> is_in_use) { is_in_use_ = std::move(is_in_use); }
   // Called with each that is dropped.
   void on_dropped(std::function<void(const Conversation&)> dropped) { dropped_ = std::move(dropped); }
   // Drops conversations past the retention, those that were quiet for longest first.
-  void enforce_retention();
+  void enforce_retention() { make_room(retention_.keep_last); }
 
   // Null when there is none.
   [[nodiscard]] const Conversation* find(const std::string& principal, const std::string& context) const;
@@ -54,6 +56,7 @@ class Conversations final {
  private:
   void changed(Conversation& conversation);
   void append_rows(store::Batch& batch);
+  void make_room(std::size_t most);
   void drop(const std::string& id);
 
   Journal& journal_;
@@ -64,6 +67,7 @@ class Conversations final {
   std::map<std::pair<std::string, std::string>, std::string> by_context_;  // principal, context -> id
   std::set<std::pair<std::int64_t, std::string>> by_age_;                  // updated_ms, id
   std::set<std::string> dirty_;
+  std::function<bool(const Conversation&)> is_in_use_ = [](const Conversation&) { return false; };
   std::function<void(const Conversation&)> dropped_ = [](const Conversation&) {};
   store::Batch pending_;  // messages and drops of this turn
 };

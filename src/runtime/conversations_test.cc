@@ -59,7 +59,7 @@ TEST_F(ConversationsTest, AnotherLifeGoesOnCounting) {
   EXPECT_EQ(conversation.turns, 3U);
   EXPECT_GT(conversation.est_tokens, tokens);
   ASSERT_TRUE(run_until_durable());
-  const auto messages = store_.messages(id, 10).value();
+  const auto messages = store_.messages(id, 10, 1U << 20U).value();
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_EQ(messages.back().number, 3);
 }
@@ -77,8 +77,24 @@ TEST_F(ConversationsTest, TheOldestMakesRoomAndItsOwnerAloneIsTold) {
   EXPECT_EQ(pushed("conversation.removed", kAlice).front()["id"], oldest);
   EXPECT_TRUE(pushed("conversation.removed", kBob).empty());
   ASSERT_TRUE(run_until_durable());
-  EXPECT_TRUE(store_.messages(oldest, 10).value().empty());
+  EXPECT_TRUE(store_.messages(oldest, 10, 1U << 20U).value().empty());
   EXPECT_EQ(store_.conversations().value().size(), 2U);
+}
+
+TEST_F(ConversationsTest, WhatSomebodyWorksInStaysPastTheRetention) {
+  begin({.conversations = {.keep_last = 2, .ttl_ms = 1000}});
+  const std::string at_work = say(kAlice, "1");
+  conversations().on_retention([&](const Conversation& known) { return known.id == at_work; });
+  clock_.advance_ms(1);
+  const std::string next = say(kBob, "2");
+  clock_.advance_ms(1);
+  say(kBob, "3");
+  EXPECT_TRUE(conversations().all().contains(at_work));
+  EXPECT_FALSE(conversations().all().contains(next)) << "the next one makes room";
+  clock_.advance_ms(1000);
+  conversations().enforce_retention();
+  EXPECT_EQ(conversations().all().size(), 1U);
+  EXPECT_TRUE(conversations().all().contains(at_work));
 }
 
 TEST_F(ConversationsTest, WhatWasQuietForTooLongLeaves) {

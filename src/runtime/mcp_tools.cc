@@ -30,6 +30,16 @@ Json parts_of(const Json& content) {
   return out;
 }
 
+std::function<void(mcp::Elicitation)> asking(std::function<void(ToolQuestion)> elicit) {
+  if (!elicit) return nullptr;
+  return [elicit = std::move(elicit)](mcp::Elicitation asked) {
+    elicit({.id = std::move(asked.id),
+            .message = std::move(asked.message),
+            .schema = std::move(asked.schema),
+            .answer = std::move(asked.answer)});
+  };
+}
+
 class McpUse final : public ToolUse {
  public:
   explicit McpUse(mcp::Call call) : call_(std::move(call)) {}
@@ -40,10 +50,14 @@ class McpUse final : public ToolUse {
 
 }  // namespace
 
-std::string tool_name(const std::string& server, const std::string& tool) {
+std::string ToolNames::next(const std::string& server, const std::string& tool) {
   std::string name = plain(server) + "__" + plain(tool);
-  if (name.size() <= kMaxName) return name;
-  return name.substr(0, kMaxName - kDigest - 1) + "_" + sha256_hex(server + "/" + tool).substr(0, kDigest);
+  if (name.size() > kMaxName || given_.contains(name)) {
+    name.resize(std::min(name.size(), kMaxName - kDigest - 1));
+    name += "_" + sha256_hex(server + "/" + tool).substr(0, kDigest);
+  }
+  given_.insert(name);
+  return name;
 }
 
 McpTools::McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children,
@@ -52,7 +66,7 @@ McpTools::McpTools(net::Loop& loop, const Clock& clock, process::Children& proce
 
 std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
   mcp::Server::Events events{
-      .tools_changed = [] {},
+      .tools_changed = [this] { changed(); },
       .child_started = [this, name = server.name](process::ChildId node,
                                                   int pid) { children_.started(node, pid, "mcp:" + name); },
       .child_ended = [this](process::ChildId node) { children_.reaped(node); }};
@@ -67,6 +81,7 @@ void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
     next[server.name] = same ? std::move(known->second) : Known{.server = start(server), .since_ms = clock_.mono_ms()};
   }
   servers_ = std::move(next);
+  changed();
 }
 
 bool McpTools::is_starting() const {
@@ -77,34 +92,39 @@ bool McpTools::is_starting() const {
   return false;
 }
 
-void McpTools::list(std::vector<ToolFacts>& out) const {
+std::vector<McpTools::Named> McpTools::named() const {
+  std::vector<Named> out;
+  ToolNames names;
   for (const auto& [name, known] : servers_) {
-    for (const mcp::Tool& tool : known.server->tools()) {
-      out.push_back(
-          {.spec = {.name = tool_name(name, tool.name), .description = tool.description, .schema = tool.schema},
-           .read_only = tool.read_only});
-    }
+    for (const mcp::Tool& tool : known.server->tools())
+      out.push_back({names.next(name, tool.name), *known.server, tool});
+  }
+  return out;
+}
+
+void McpTools::list(std::vector<ToolFacts>& out) const {
+  for (const auto& [name, server, tool] : named()) {
+    out.push_back({.spec = {.name = name, .description = tool.description, .schema = tool.schema},
+                   .read_only = tool.read_only,
+                   .beside_others = tool.read_only});
   }
 }
 
 std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listener) {
-  for (const auto& [name, known] : servers_) {
-    const auto& server = known.server;
-    const auto tool = std::ranges::find_if(server->tools(), [&, &server_name = name](const mcp::Tool& listed) {
-      return tool_name(server_name, listed.name) == request.name;
-    });
-    if (tool == server->tools().end()) continue;
-    mcp::CallListener heard{
-        .progress = [](double, double, const std::string&) {},
-        .elicit = std::move(listener.elicit),
-        .done =
-            [done = std::move(listener.done)](Result<mcp::ToolResult> result) mutable {
-              if (!result) return done({.text = result.error().message, .is_error = true});
-              done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
-            }};
-    return std::make_unique<McpUse>(server->call(tool->name, std::move(request.arguments), std::move(heard)));
-  }
-  return nullptr;
+  const auto tools = named();
+  const auto known = std::ranges::find(tools, request.name, &Named::name);
+  if (known == tools.end()) return nullptr;
+  mcp::CallListener heard{
+      .owner = request.principal,
+      .progress = [](double, double, const std::string&) {},
+      .elicit = asking(std::move(listener.elicit)),
+      .withdraw = std::move(listener.withdraw),
+      .done =
+          [done = std::move(listener.done)](Result<mcp::ToolResult> result) mutable {
+            if (!result) return done({.text = result.error().message, .is_error = true});
+            done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
+          }};
+  return std::make_unique<McpUse>(known->server.call(known->tool.name, std::move(request.arguments), std::move(heard)));
 }
 
 }  // namespace agentd::runtime

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ class McpTools final : public ToolSource {
 
  private:
   [[nodiscard]] std::unique_ptr<mcp::Server> start(const config::McpServer& server);
+  struct Named {
+    std::string name;
+    mcp::Server& server;
+    const mcp::Tool& tool;
+  };
+  [[nodiscard]] std::vector<Named> named() const;
 
   struct Known {
     std::unique_ptr<mcp::Server> server;
@@ -52,7 +59,14 @@ class McpTools final : public ToolSource {
   std::map<std::string, Known> servers_;  // by name
 };
 
-// The name by which the model knows a tool of a server: at most 64 of the characters that models take.
-[[nodiscard]] std::string tool_name(const std::string& server, const std::string& tool);
+// Names by which models know tools: at most 64 of the characters that models take, no two the same.
+class ToolNames {
+ public:
+  // Of the next tool. The same tools in the same order have the same names.
+  [[nodiscard]] std::string next(const std::string& server, const std::string& tool);
+
+ private:
+  std::set<std::string> given_;
+};
 
 }  // namespace agentd::runtime

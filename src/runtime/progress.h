@@ -13,6 +13,7 @@ namespace agentd::runtime {
 
 struct Progress {
   std::uint64_t rounds = 0, tokens_in = 0, tokens_out = 0, answers = 0;
+  std::uint64_t put_out = 0;  // bytes of what tools gave, as artifacts
   double usd = 0;
   std::int64_t worked_ms = 0;                    // not counting what it waited for people
   std::map<std::string, std::string> decisions;  // call -> "approve", or why not

@@ -55,6 +55,12 @@ Result<std::string> read_id(const Json& params) {
   return (*read)["id"].get<std::string>();
 }
 
+// What is said to a gate is marked by us, and not shown to the model as a message: nothing else may carry the mark.
+void name_no_gate(Json& message) {
+  const auto metadata = message.find("metadata");
+  if (metadata != message.end() && metadata->is_object()) metadata->erase(kGateKey);
+}
+
 }  // namespace
 
 void deliver_message(ReplyValue answer, Delivery& delivery) {
@@ -113,6 +119,7 @@ void Service::send(const Call& call, Sending sending, Delivery delivery) {
 
 void Service::open_task(const Call& call, Sending& sending, Delivery& delivery) {
   Json& message = sending.message;
+  name_no_gate(message);
   if (!message.contains("contextId")) message["contextId"] = "ctx-" + random_hex(16);
   const std::string context = message["contextId"];
   Conversation& conversation = conversations_.open(call.caller.viewer.principal, context);
@@ -148,6 +155,7 @@ void Service::add_to_task(const Call& call, Sending& sending, Delivery& delivery
   }
   if (const Status open = gate_of(**found, sending.message); !open)
     return delivery.reply(std::unexpected(open.error()));
+  name_no_gate(sending.message);
   Task* task = tasks_.working(id);
   if (task == nullptr) {
     return delivery.reply(fail(Code::kUnsupportedOperation, "the task has ended; send the message without its taskId"));

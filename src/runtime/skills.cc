@@ -98,6 +98,7 @@ void Skills::list(std::vector<ToolFacts>& out) const {
                  {"required", Json::array({"name"})}};
   out.push_back({.spec = {.name = kTool, .description = std::move(about), .schema = std::move(schema)},
                  .read_only = true,
+                 .beside_others = true,
                  .is_own = true});
 }
 

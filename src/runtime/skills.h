@@ -36,7 +36,10 @@ class Skills final : public ToolSource {
   Skills(net::Loop& loop, Conversations& conversations, std::vector<Skill> skills)
       : loop_(loop), conversations_(conversations), skills_(std::move(skills)) {}
 
-  void replace(std::vector<Skill> skills) { skills_ = std::move(skills); }
+  void replace(std::vector<Skill> skills) {
+    skills_ = std::move(skills);
+    changed();
+  }
   [[nodiscard]] const std::vector<Skill>& all() const { return skills_; }
 
   void list(std::vector<ToolFacts>& out) const override;

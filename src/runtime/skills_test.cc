@@ -68,14 +68,5 @@ TEST(ToolCalls, HaveIdsOfTheirOwn) {
   EXPECT_EQ(calls[3].id, "b");
 }
 
-TEST(ToolName, IsWhatModelsTake) {
-  EXPECT_EQ(tool_name("files", "read_file"), "files__read_file");
-  EXPECT_EQ(tool_name("my.server", "get sum/2"), "my_server__get_sum_2");
-  const std::string one = tool_name("server", std::string(80, 'x') + "1");
-  const std::string other = tool_name("server", std::string(80, 'x') + "2");
-  EXPECT_EQ(one.size(), 64U);
-  EXPECT_NE(one, other);
-}
-
 }  // namespace
 }  // namespace agentd::runtime

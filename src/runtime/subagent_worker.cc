@@ -4,11 +4,15 @@
 #include <iterator>
 #include <utility>
 
+#include "runtime/transcript.h"
+
 namespace agentd::runtime {
 namespace {
 
 using llm::ChatMessage;
 using Role = ChatMessage::Role;
+
+constexpr std::uint64_t kMostTokens = 500'000;  // about 2 MB, which is below 16 MiB however it is escaped
 
 constexpr const char* kRoles[] = {"user", "assistant", "tool"};
 
@@ -55,10 +59,12 @@ std::vector<ChatMessage> messages_from_json(const Json& json) {
 Result<std::vector<Json>> SubagentWorker::take(const Json& line) {
   try {
     if (line.contains("begin")) {
+      ++heard_;
       messages_ = {{.text = line["begin"].at("instruction")}};
       return ask();
     }
     if (line.contains("say")) {
+      ++heard_;
       said_.push_back(line["say"].at("text"));
       return at_work_ ? std::vector<Json>{} : ask();
     }
@@ -73,6 +79,8 @@ Result<std::vector<Json>> SubagentWorker::take(const Json& line) {
 std::vector<Json> SubagentWorker::ask() {
   for (std::string& text : std::exchange(said_, {})) messages_.push_back({.text = std::move(text)});
   at_work_ = true;
+  // What no model can be told any more need not be kept either; a line is bounded (ChildSpec::on_line).
+  Transcript::shorten(messages_, kMostTokens);
   return {Json{{"ask", {{"messages", to_json(messages_)}}}}};
 }
 
@@ -84,7 +92,7 @@ std::vector<Json> SubagentWorker::take_completion(const Json& completion) {
   if (calls_.empty()) {
     if (!said_.empty()) return ask();
     at_work_ = false;
-    return {Json{{"done", {{"text", messages_.back().text}}}}};
+    return {Json{{"done", {{"text", messages_.back().text}, {"heard", heard_}}}}};
   }
   std::vector<Json> out;
   for (const llm::ToolCall& call : calls_) out.push_back({{"use", to_json(call)}});

@@ -2,10 +2,11 @@
 //
 // It has no network, no key and no tool of its own: it asks its daemon for all of that, in lines of JSON. Down: {begin: {instruction}},
 // {say: {text}}, {completion: {text, calls: [{id, name, arguments}]}}, {result: {id, text, isError}}. Up: {ask: {messages}}, {use: {id, name, arguments}},
-// {done: {text}}. After `done` it is warm: what is said to it then goes on with the same conversation.
+// {done: {text, heard}}, where `heard` counts what it was told to do. After `done` it is warm: what is said to it then goes on with the same conversation.
 // No I/O: a line in, lines out. Confined to one thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class SubagentWorker final {
   std::vector<Json> take_result(const Json& result);
 
   std::vector<llm::ChatMessage> messages_;
+  std::uint64_t heard_ = 0;
   std::vector<std::string> said_;          // meanwhile: for the next round
   std::vector<llm::ToolCall> calls_;       // of the newest answer
   std::vector<llm::ChatMessage> results_;  // of them, so far

@@ -31,7 +31,7 @@ TEST_F(SubagentWorkerTest, WorksInRoundsUntilItHasAnAnswer) {
   ASSERT_EQ(messages.size(), 4U);
   EXPECT_EQ(messages[2]["id"], "a") << "the results stand in the order of the calls";
   out = take(completion("It is here."));
-  EXPECT_EQ(out.at(0), Json({{"done", {{"text", "It is here."}}}}));
+  EXPECT_EQ(out.at(0), Json({{"done", {{"text", "It is here."}, {"heard", 1}}}}));
 }
 
 TEST_F(SubagentWorkerTest, WhatIsSaidMeanwhileIsItsNextRound) {
@@ -39,9 +39,23 @@ TEST_F(SubagentWorkerTest, WhatIsSaidMeanwhileIsItsNextRound) {
   EXPECT_TRUE(take({{"say", {{"text", "Hurry."}}}}).empty());
   auto out = take(completion("Here."));
   EXPECT_EQ(out.at(0)["ask"]["messages"].back()["text"], "Hurry.");
-  static_cast<void>(take(completion("Done.")));
+  EXPECT_EQ(take(completion("Done.")).at(0)["done"]["heard"], 2) << "so that nobody takes it for an answer to less";
   out = take({{"say", {{"text", "And now?"}}}});
   EXPECT_EQ(out.at(0)["ask"]["messages"].size(), 5U) << "warm: it goes on with the same conversation";
+}
+
+TEST_F(SubagentWorkerTest, WhatItAsksStaysWithinALine) {
+  static_cast<void>(take({{"begin", {{"instruction", "Find it."}}}}));
+  std::vector<Json> out;
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = std::to_string(i);
+    static_cast<void>(take(completion("", Json::array({call(id)}))));
+    out = take({{"result", {{"id", id}, {"text", std::string(32U << 10U, '\x01')}, {"isError", false}}}});
+  }
+  const std::string line = dump_json(out.at(0));
+  EXPECT_LT(line.size(), 16U << 20U) << "even where each byte is escaped as six";
+  EXPECT_EQ(out.at(0)["ask"]["messages"][0]["text"], "Find it.");
+  EXPECT_EQ(out.at(0)["ask"]["messages"].size(), 401U) << "what is old is cut, not left out";
 }
 
 TEST_F(SubagentWorkerTest, MessagesAreTheSameAfterTheLine) {

@@ -3,9 +3,9 @@
 //   turn --use--> subagent --ask, use--> model and tools of the daemon
 //                    \--use subagent_run--> subagent …
 //
-// Each is a child process of the same binary, supervised like every other, which keeps the conversation and has nothing else: its questions to
-// the model, and its uses of tools, are made here, by its parent's rights, narrowed. It dies with its turn when that is
-// cancelled, and with the daemon. One that has answered stays warm for a while and takes messages.
+// Each is a child process of the same binary, supervised like every other, which keeps the conversation and has nothing
+// else: its questions to the model, and its uses of tools, are made here, by its parent's rights, narrowed. It dies with
+// its turn when that is cancelled, and with the daemon. One that has answered stays warm for a while and takes messages.
 // Confined to the core thread.
 #pragma once
 
@@ -31,8 +31,9 @@
 namespace agentd::runtime {
 
 struct SubagentFacts {
-  std::string handle, mode,
-      status;  // mode: sync or detached; status: running completed failed cancelled killed crashed
+  std::string handle;
+  std::string mode;    // sync or detached
+  std::string status;  // running completed failed cancelled killed crashed
   std::string instruction;
   std::string result = {}, error = {};
   std::string parent;  // handle of the subagent that started it; "" = a turn did
@@ -71,6 +72,8 @@ class Subagents final : public ToolSource {
   [[nodiscard]] Status kill(const feed::Viewer& viewer, const std::string& handle, const std::string& reason);
   // Ends those that work for the task, at any depth.
   void cancel_task(const std::string& task);
+  // Goes on with what was held back while the instance was paused.
+  void go_on();
   // Those of a conversation that is gone leave with it, or when they have ended.
   void forget(const std::string& principal, const std::string& context);
   void stop();
@@ -87,22 +90,16 @@ class Subagents final : public ToolSource {
   // Errors: why not, for the model to read.
   [[nodiscard]] Result<std::string> start(const ToolRequest& request);
   [[nodiscard]] Result<std::string> waiting_for(const ToolRequest& request);
+  // Whether it would wait for one that waits for it.
+  [[nodiscard]] bool would_deadlock(const std::string& waiting, const std::string& handle) const;
   [[nodiscard]] bool make_room();
   [[nodiscard]] Status spawn(Agent& agent);
   [[nodiscard]] Agent* at(const std::string& handle);
   [[nodiscard]] const Agent* at(const std::string& handle) const;
   [[nodiscard]] Agent* visible(const feed::Viewer& viewer, const std::string& handle);
-  [[nodiscard]] std::vector<ToolFacts> tools_of(const Agent& agent) const;
-
-  void take_line(Agent& agent, std::string_view text);
-  void ask(Agent& agent, std::vector<llm::ChatMessage> messages);
-  void take(Agent& agent, Result<llm::Completion> completion);
-  void use_tool(Agent& agent, const llm::ToolCall& call);
-  void ask_leave(Agent& agent, const llm::ToolCall& call);
-  void begin_use(Agent& agent, const llm::ToolCall& call);
-  void give_result(Agent& agent, const llm::ToolCall& call, const ToolOutcome& outcome);
-  [[nodiscard]] std::optional<std::string> spend(Agent& agent, const llm::Usage& usage, double usd);
-  void say(Agent& agent, const Json& line);
+  void set_to_work(Agent& agent, Json line);
+  void bound_time(Agent& agent);
+  void close(Agent& agent);
   void rest(Agent& agent, const std::string& result);  // it has answered, and is warm
   void end(Agent& agent, const std::string& status, const std::string& error);
   void reaped(Agent& agent, const process::ChildResult& result);
@@ -111,8 +108,23 @@ class Subagents final : public ToolSource {
   void forget_oldest();
   void remove(const std::string& handle);
 
+  // What it says, and is told (runtime/subagent_work.cc).
+  [[nodiscard]] std::vector<ToolFacts> tools_of(const Agent& agent) const;
+  void take_line(Agent& agent, std::string_view text);
+  void ask(Agent& agent, std::vector<llm::ChatMessage> messages);
+  void take(Agent& agent, Result<llm::Completion> completion);
+  void use_tool(Agent& agent, const llm::ToolCall& call);
+  void ask_leave(Agent& agent, const llm::ToolCall& call);
+  void begin_uses(Agent& agent);
+  void begin_use(Agent& agent, const llm::ToolCall& call);
+  [[nodiscard]] ToolListener listener_of(const Agent& agent, const llm::ToolCall& call);
+  void give_result(Agent& agent, const llm::ToolCall& call, const ToolOutcome& outcome);
+  [[nodiscard]] std::optional<std::string> spend(Agent& agent, const llm::Usage& usage, double usd);
+  void say(Agent& agent, const Json& line);
+
   const SubagentParts parts_;
   std::map<std::string, std::unique_ptr<Agent>> agents_;  // by handle
+  std::uint64_t last_waiter_ = 0;
 };
 
 }  // namespace agentd::runtime

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/transcript.h"
 #include "schema/validator.h"
 
 namespace agentd::runtime {
@@ -32,6 +33,10 @@ void make_ids_unique(std::vector<llm::ToolCall>& calls) {
   }
 }
 
+bool may_begin(const ToolFacts& tool, std::size_t under_way, bool all_beside, std::uint64_t most) {
+  return under_way == 0 || (tool.beside_others && all_beside && under_way < most);
+}
+
 bool must_be_asked(config::Approval approval, const ToolFacts& tool) {
   if (approval == config::Approval::kAccept || tool.is_own) return false;
   return approval == config::Approval::kAsk || !tool.read_only;
@@ -55,34 +60,51 @@ bool Tools::are_starting() const {
   return std::ranges::any_of(sources_, [](const ToolSource* source) { return source->is_starting(); });
 }
 
-std::vector<ToolFacts> Tools::all() const {
-  std::vector<ToolFacts> listed;
-  for (const ToolSource* source : sources_) source->list(listed);
-  std::set<std::string> names;
-  std::erase_if(listed, [&names](const ToolFacts& tool) { return !names.insert(tool.spec.name).second; });
-  return listed;
+void Tools::add(ToolSource& source) {
+  sources_.push_back(&source);
+  source.on_changed([this] { refresh(); });
+  refresh();
 }
 
-std::optional<ToolFacts> Tools::find(const std::string& name) const {
-  for (ToolFacts& tool : all()) {
-    if (tool.spec.name == name) return std::move(tool);
+const Tools::Listed& Tools::listed() const {
+  if (listed_) return *listed_;
+  auto made = std::make_unique<Listed>();
+  std::set<std::string> names;
+  for (ToolSource* source : sources_) {
+    std::vector<ToolFacts> own;
+    source->list(own);
+    for (ToolFacts& tool : own) {
+      if (!names.insert(tool.spec.name).second) continue;
+      made->tools.push_back(std::move(tool));
+      made->sources.push_back(source);
+    }
   }
-  return std::nullopt;
+  for (std::size_t i = 0; i < made->tools.size(); ++i) {
+    const llm::ToolSpec& spec = made->tools[i].spec;
+    made->by_name.emplace(spec.name, i);
+    made->tokens += Transcript::tokens_of(spec.name) + Transcript::tokens_of(spec.description) +
+                    Transcript::tokens_of(dump_json(spec.schema));
+  }
+  listed_ = std::move(made);
+  return *listed_;
+}
+
+const ToolFacts* Tools::find(const std::string& name) const {
+  const Listed& all = listed();
+  const auto at = all.by_name.find(name);
+  return at == all.by_name.end() ? nullptr : &all.tools[at->second];
 }
 
 std::unique_ptr<ToolUse> Tools::use(ToolRequest request, ToolListener listener) {
-  for (ToolSource* source : sources_) {
-    std::vector<ToolFacts> listed;
-    source->list(listed);
-    const auto tool = std::ranges::find(listed, request.name, [](const ToolFacts& facts) { return facts.spec.name; });
-    if (tool == listed.end()) continue;
-    if (!source->checks_arguments()) {
-      std::string misfit = misfit_of(tool->spec.schema, request.arguments);
-      if (!misfit.empty()) return done_use(loop_, {.text = std::move(misfit), .is_error = true}, std::move(listener));
-    }
-    return source->use(std::move(request), std::move(listener));
+  const Listed& all = listed();
+  const auto at = all.by_name.find(request.name);
+  if (at == all.by_name.end()) return nullptr;
+  ToolSource& source = *all.sources[at->second];
+  if (!source.checks_arguments()) {
+    std::string misfit = misfit_of(all.tools[at->second].spec.schema, request.arguments);
+    if (!misfit.empty()) return done_use(loop_, {.text = std::move(misfit), .is_error = true}, std::move(listener));
   }
-  return nullptr;
+  return source.use(std::move(request), std::move(listener));
 }
 
 }  // namespace agentd::runtime

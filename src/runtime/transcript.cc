@@ -18,7 +18,6 @@ constexpr std::string_view kSummaryKey = "https://agentd.dev/a2a/summary";
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t kShort = 400;  // bytes that stay of a result that is cut
-constexpr std::size_t kNewest = 4;
 constexpr std::uint64_t kBytesPerToken = 4;
 constexpr std::uint64_t kTokensPerMessage = 8;
 
@@ -48,9 +47,9 @@ Json row(const std::string& context, const std::string& task, Json parts) {
 
 void Transcript::add(std::uint64_t number, const Json& message) {
   const bool is_user = message["role"] == "ROLE_USER";
-  if (const Json metadata = message.value("metadata", Json()); !is_user && metadata.contains(kSummaryKey)) {
-    summarised_ = metadata[kSummaryKey]["until"];
-    summary_ = text_of(message);
+  if (auto summary = summary_in(message)) {
+    summarised_ = message["metadata"][kSummaryKey]["until"];
+    summary_ = *std::move(summary);
     return;
   }
   Row row{.number = number, .task = message.value("taskId", ""), .message = {}};
@@ -161,16 +160,29 @@ std::uint64_t Transcript::tokens_of(const std::vector<ChatMessage>& messages) {
   return sum;
 }
 
-void Transcript::shorten(std::vector<ChatMessage>& messages, std::uint64_t tokens) {
+std::uint64_t Transcript::tokens_of(std::string_view text) { return text.size() / kBytesPerToken; }
+
+void Transcript::shorten(std::vector<ChatMessage>& messages, std::uint64_t tokens, std::size_t newest) {
   std::uint64_t sum = tokens_of(messages);
-  const std::size_t end = messages.size() > kNewest ? messages.size() - kNewest : 0;
-  for (std::size_t i = 0; i < end && sum > tokens; ++i) {
-    ChatMessage& message = messages[i];
-    if (message.role != ChatMessage::Role::kTool || message.text.size() <= kShort) continue;
-    sum -= estimate(message);
-    message.text = cut_text(message.text, kShort);
-    sum += estimate(message);
+  const std::size_t end = messages.size() - std::min(messages.size(), newest);
+  const auto cut = [&](bool results, std::size_t bytes) {
+    for (std::size_t i = 0; i < end && sum > tokens; ++i) {
+      ChatMessage& message = messages[i];
+      if ((message.role == ChatMessage::Role::kTool) != results || message.text.size() <= bytes) continue;
+      sum -= estimate(message);
+      message.text = cut_text(message.text, bytes);
+      sum += estimate(message);
+    }
+  };
+  cut(true, kShort);
+  cut(false, std::max<std::uint64_t>(kShort, tokens * kBytesPerToken / 2 / std::max<std::size_t>(messages.size(), 1)));
+  // A turn's calls and results leave together.
+  std::size_t gone = 0;
+  for (std::size_t next = 1; next < end && sum > tokens; ++next) {
+    if (messages[next].role != ChatMessage::Role::kUser) continue;
+    for (; gone < next; ++gone) sum -= estimate(messages[gone]);
   }
+  messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
 std::uint64_t Transcript::oldest_to_keep(std::uint64_t tokens) const {
@@ -192,6 +204,11 @@ std::vector<ChatMessage> Transcript::messages_until(std::uint64_t number) const 
   std::vector<ChatMessage> out = between(summarised_, number);
   if (!summary_.empty()) out.insert(out.begin(), {.text = "What was said before, in short:\n" + summary_});
   return out;
+}
+
+std::optional<std::string> summary_in(const Json& message) {
+  const bool is_one = message["role"] == "ROLE_AGENT" && message.value("metadata", Json()).contains(kSummaryKey);
+  return is_one ? std::optional(text_of(message)) : std::nullopt;
 }
 
 Json agent_row(const std::string& context, const std::string& task, const std::string& text,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,10 @@ class Transcript final {
 
   // Takes 4 bytes for a token.
   [[nodiscard]] static std::uint64_t tokens_of(const std::vector<llm::ChatMessage>& messages);
-  // Long results of tools, oldest first, are cut until the estimate is `tokens` or there is nothing to cut; the newest four messages stay.
-  static void shorten(std::vector<llm::ChatMessage>& messages, std::uint64_t tokens);
+  [[nodiscard]] static std::uint64_t tokens_of(std::string_view text);
+  // Until the estimate is `tokens` or there is nothing to cut: long results of tools are cut, oldest first, then long texts, then the oldest
+  // messages are left out, up to what a person said. The newest stay as they are.
+  static void shorten(std::vector<llm::ChatMessage>& messages, std::uint64_t tokens, std::size_t newest = 4);
   // What a summary should stand for: the row up to which to summarise so that about `tokens` of the newest stay as they are, whole turns only;
   // 0 = nothing.
   [[nodiscard]] std::uint64_t oldest_to_keep(std::uint64_t tokens) const;
@@ -70,6 +73,9 @@ class Transcript final {
   std::uint64_t summarised_ = 0;  // up to this row
   std::string summary_;
 };
+
+// The text of a row that stands for all before it, or nothing.
+[[nodiscard]] std::optional<std::string> summary_in(const Json& message);
 
 // Rows of the agent, as messages of the task.
 [[nodiscard]] Json agent_row(const std::string& context, const std::string& task, const std::string& text,

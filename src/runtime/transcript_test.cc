@@ -119,6 +119,31 @@ TEST_F(TranscriptTest, OldResultsAreMadeShorterBeforeNewOnes) {
   EXPECT_EQ(messages.back().text.size(), 4'000U) << "the newest stay";
 }
 
+TEST_F(TranscriptTest, LongTextsAreCutWhenCuttingResultsIsNotEnough) {
+  for (const char* task : {"t1", "t2", "t3"}) add(user(task, std::string(1U << 20U, 'x')));
+  auto messages = transcript_.messages();
+  Transcript::shorten(messages, 10'000, 0);
+  EXPECT_LE(Transcript::tokens_of(messages), 10'000U);
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_GT(messages[0].text.size(), 5'000U) << "each has its share";
+}
+
+TEST_F(TranscriptTest, TheOldestAreLeftOutWhenAllIsCut) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = std::to_string(i);
+    add(user(id, "ask " + std::string(300, '.')));
+    add(agent(id, "", {call("c" + id)}));
+    add(result(id, "c" + id, std::string(300, '.')));
+    add(agent(id, "said"));
+  }
+  auto messages = transcript_.messages();
+  Transcript::shorten(messages, 2'000);
+  EXPECT_LE(Transcript::tokens_of(messages), 2'000U);
+  EXPECT_GT(messages.size(), 30U) << "and no more of them than has to be";
+  EXPECT_EQ(messages.front().role, llm::ChatMessage::Role::kUser) << "a call and its result leave together";
+  EXPECT_EQ(messages.back().text, "said");
+}
+
 TEST_F(TranscriptTest, DataAndFilesAreToldAsText) {
   add({{"role", "ROLE_USER"},
        {"taskId", "t1"},

@@ -53,6 +53,7 @@ class TurnAtWork : public std::enable_shared_from_this<TurnAtWork> {
 
   // Goes on if a pause of the instance held it back.
   void unhold();
+  [[nodiscard]] bool is_held() const { return held_; }
   // Off the feed, and nothing of it goes on. The task stays as it is.
   void leave();
 

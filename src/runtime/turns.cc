@@ -151,9 +151,16 @@ std::shared_ptr<llm::RemoteModel> Turns::chat_model() const {
   return model == nullptr ? nullptr : *model;
 }
 
+bool Turns::is_in(const Conversation& conversation) const {
+  return std::ranges::any_of(live_, [&](const auto& entry) {
+    const TurnFacts& facts = entry.second->facts();
+    return facts.context == conversation.context && facts.principal == conversation.principal;
+  });
+}
+
 std::size_t Turns::live() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(live_, [](const auto& entry) { return !entry.second->waits_for_answer(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      live_, [](const auto& entry) { return !entry.second->waits_for_answer() && !entry.second->is_held(); }));
 }
 
 std::vector<std::pair<std::string, feed::Activity>> Turns::activities() const {

@@ -61,7 +61,9 @@ class Turns final {
 
   // Null while rules answer.
   [[nodiscard]] std::shared_ptr<llm::RemoteModel> chat_model() const;
-  // Those at work; what waits for a person is not.
+  // Whether a turn of that conversation is at work, or waits for somebody.
+  [[nodiscard]] bool is_in(const Conversation& conversation) const;
+  // Those at work; what waits for a person, or is held back by a pause, is not.
   [[nodiscard]] std::size_t live() const;
   [[nodiscard]] std::vector<std::pair<std::string, feed::Activity>> activities() const;  // with their owners
 

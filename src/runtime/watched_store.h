@@ -78,9 +78,9 @@ class WatchedStore final : public store::Store {
   [[nodiscard]] Result<std::vector<store::ConversationRow>> conversations() const override {
     return inner_->conversations();
   }
-  [[nodiscard]] Result<std::vector<store::MessageRow>> messages(const std::string& conversation,
-                                                                std::size_t limit) const override {
-    return inner_->messages(conversation, limit);
+  [[nodiscard]] Result<std::vector<store::MessageRow>> messages(const std::string& conversation, std::size_t limit,
+                                                                std::size_t bytes) const override {
+    return inner_->messages(conversation, limit, bytes);
   }
   [[nodiscard]] Result<std::optional<store::IdempotencyRow>> idempotency(const std::string& principal,
                                                                          const std::string& key) const override {

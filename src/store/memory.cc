@@ -118,11 +118,18 @@ class MemoryStore final : public Store {
     const MutexLock lock(mutex_);
     return values(tables_.conversations);
   }
-  Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit) const override {
+  Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit,
+                                           std::size_t bytes) const override {
     const MutexLock lock(mutex_);
     const auto it = tables_.messages.find(conversation);
     if (it == tables_.messages.end()) return std::vector<MessageRow>{};
-    return newest(it->second, limit);
+    auto rows = newest(it->second, limit);
+    std::size_t first = rows.size();
+    for (; first > 0 && (first == rows.size() || rows[first - 1].body.size() <= bytes); --first) {
+      bytes -= std::min(bytes, rows[first - 1].body.size());
+    }
+    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(first));
+    return rows;
   }
   Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                     const std::string& key) const override {

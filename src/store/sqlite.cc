@@ -31,8 +31,9 @@ class SqliteStore final : public Store {
   Result<std::optional<RunRow>> run(const std::string& id) const override { return read(&SqliteReader::run, id); }
   Result<std::vector<StepRow>> steps(const std::string& run) const override { return read(&SqliteReader::steps, run); }
   Result<std::vector<ConversationRow>> conversations() const override { return read(&SqliteReader::conversations); }
-  Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit) const override {
-    return read(&SqliteReader::messages, conversation, limit);
+  Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit,
+                                           std::size_t bytes) const override {
+    return read(&SqliteReader::messages, conversation, limit, bytes);
   }
   Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                     const std::string& key) const override {

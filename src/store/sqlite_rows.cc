@@ -229,8 +229,19 @@ std::optional<RunRow> SqliteReader::run(const std::string& id) { return first(qu
 std::vector<StepRow> SqliteReader::steps(const std::string& run) { return query(steps_, step_of, run); }
 std::vector<ConversationRow> SqliteReader::conversations() { return query(conversations_, conversation_of); }
 
-std::vector<MessageRow> SqliteReader::messages(const std::string& conversation, std::size_t limit) {
-  auto rows = query(messages_, message_of, conversation, limit_of(limit));
+std::vector<MessageRow> SqliteReader::messages(const std::string& conversation, std::size_t limit, std::size_t bytes) {
+  const Use use(messages_);
+  bind_all(messages_, conversation, limit_of(limit));
+  std::vector<MessageRow> rows;
+  while (messages_.executeStep()) {
+    rows.push_back(message_of(messages_));
+    const std::size_t size = rows.back().body.size();
+    if (size > bytes && rows.size() > 1) {
+      rows.pop_back();
+      break;
+    }
+    bytes -= std::min(bytes, size);
+  }
   std::ranges::reverse(rows);
   return rows;
 }

@@ -60,7 +60,7 @@ class SqliteReader final {
   [[nodiscard]] std::optional<RunRow> run(const std::string& id);
   [[nodiscard]] std::vector<StepRow> steps(const std::string& run);
   [[nodiscard]] std::vector<ConversationRow> conversations();
-  [[nodiscard]] std::vector<MessageRow> messages(const std::string& conversation, std::size_t limit);
+  [[nodiscard]] std::vector<MessageRow> messages(const std::string& conversation, std::size_t limit, std::size_t bytes);
   [[nodiscard]] std::optional<IdempotencyRow> idempotency(const std::string& principal, const std::string& key);
   [[nodiscard]] std::vector<SessionRow> sessions();
   [[nodiscard]] std::vector<AuditRow> audit(std::size_t limit);

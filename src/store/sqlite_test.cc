@@ -96,7 +96,7 @@ TEST(Sqlite, KeepsEverythingAcrossAReopen) {
   EXPECT_TRUE(store->run("r1").value());
   EXPECT_EQ(store->steps("r1")->size(), 1U);
   EXPECT_EQ(store->conversations().value(), std::vector{conversation});
-  EXPECT_EQ(store->messages("v1", 5)->size(), 1U);
+  EXPECT_EQ(store->messages("v1", 5, 1U << 20U)->size(), 1U);
   EXPECT_TRUE(store->idempotency("p", "k").value());
   EXPECT_EQ(store->reserved_seq().value(), 77U);
 }
@@ -158,7 +158,7 @@ TEST(Sqlite, HasEverythingAcknowledgedAfterAKill) {
       ASSERT_TRUE(store->task(std::to_string(number)).value()) << number << " of " << acknowledged;
     }
     // A batch is there with all of its rows or with none.
-    EXPECT_EQ(store->tasks()->size(), store->messages("v1", 1'000'000)->size());
+    EXPECT_EQ(store->tasks()->size(), store->messages("v1", 1'000'000, 1U << 20U)->size());
   }
 }
 

@@ -130,9 +130,9 @@ class Store {
   [[nodiscard]] virtual Result<std::optional<RunRow>> run(const std::string& id) const = 0;
   [[nodiscard]] virtual Result<std::vector<StepRow>> steps(const std::string& run) const = 0;  // by name
   [[nodiscard]] virtual Result<std::vector<ConversationRow>> conversations() const = 0;
-  // The newest `limit` messages, oldest first.
-  [[nodiscard]] virtual Result<std::vector<MessageRow>> messages(const std::string& conversation,
-                                                                 std::size_t limit) const = 0;
+  // The newest messages, oldest first: at most `limit` of them, and at most `bytes` of bodies unless the newest alone is longer.
+  [[nodiscard]] virtual Result<std::vector<MessageRow>> messages(const std::string& conversation, std::size_t limit,
+                                                                 std::size_t bytes) const = 0;
   [[nodiscard]] virtual Result<std::optional<IdempotencyRow>> idempotency(const std::string& principal,
                                                                           const std::string& key) const = 0;
   [[nodiscard]] virtual Result<std::vector<SessionRow>> sessions() const = 0;  // by sid

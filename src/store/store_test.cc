@@ -16,6 +16,8 @@
 namespace agentd::store {
 namespace {
 
+constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+
 TaskRow task_row(const std::string& id, const std::string& state, const std::string& body) {
   return {.id = id, .principal = "ada", .context = "c1", .state = state, .created_ms = 1, .status_ms = 2, .body = body};
 }
@@ -61,7 +63,7 @@ TEST_P(StoreTest, IsEmptyAtFirst) {
   EXPECT_TRUE(store().runs()->empty());
   EXPECT_TRUE(store().steps("r")->empty());
   EXPECT_TRUE(store().conversations()->empty());
-  EXPECT_TRUE(store().messages("c", 10)->empty());
+  EXPECT_TRUE(store().messages("c", 10, kAll)->empty());
   EXPECT_FALSE(store().task("t").value());
   EXPECT_FALSE(store().run("r").value());
   EXPECT_FALSE(store().idempotency("ada", "k").value());
@@ -84,7 +86,7 @@ TEST_P(StoreTest, GivesBackEveryRowAsItWasPut) {
   EXPECT_EQ(store().run("r1").value(), run);
   EXPECT_EQ(store().steps("r1").value(), std::vector{step});
   EXPECT_EQ(store().conversations().value(), std::vector{conversation});
-  EXPECT_EQ(store().messages("v1", 5).value(), std::vector{message});
+  EXPECT_EQ(store().messages("v1", 5, kAll).value(), std::vector{message});
   EXPECT_EQ(store().idempotency("ada", "k1").value(), once);
   EXPECT_FALSE(store().idempotency("bob", "k1").value());
   EXPECT_EQ(store().sessions().value(), std::vector{session});
@@ -137,8 +139,8 @@ TEST_P(StoreTest, DropsWhatBelongsTogether) {
   EXPECT_TRUE(store().steps("r1")->empty());
   EXPECT_EQ(store().steps("r2")->size(), 1U);
   EXPECT_EQ(store().conversations()->size(), 1U);
-  EXPECT_TRUE(store().messages("v1", 9)->empty());
-  EXPECT_EQ(store().messages("v2", 9)->size(), 1U);
+  EXPECT_TRUE(store().messages("v1", 9, kAll)->empty());
+  EXPECT_EQ(store().messages("v2", 9, kAll)->size(), 1U);
 }
 
 TEST_P(StoreTest, DropsIdempotencyOlderThanTheGivenMoment) {
@@ -154,12 +156,22 @@ TEST_P(StoreTest, GivesTheNewestMessagesOldestFirst) {
   put(std::move(batch));
   const auto numbers = [this](std::size_t limit) {
     std::vector<std::int64_t> found;
-    for (const MessageRow& row : store().messages("v1", limit).value()) found.push_back(row.number);
+    for (const MessageRow& row : store().messages("v1", limit, kAll).value()) found.push_back(row.number);
     return found;
   };
   EXPECT_EQ(numbers(3), (std::vector<std::int64_t>{3, 10, 12}));
   EXPECT_EQ(numbers(static_cast<std::size_t>(-1)), (std::vector<std::int64_t>{1, 2, 3, 10, 12}));
   EXPECT_TRUE(numbers(0).empty());
+}
+
+TEST_P(StoreTest, GivesAsManyMessagesAsFitTheBytesAndTheNewestInAnyCase) {
+  put({MessageRow{"v1", 1, "1"}, MessageRow{"v1", 2, "22"}, MessageRow{"v1", 3, "333"}, MessageRow{"v1", 4, "4444"}});
+  const auto count = [this](std::size_t bytes) { return store().messages("v1", kAll, bytes)->size(); };
+  EXPECT_EQ(count(10), 4U);
+  EXPECT_EQ(count(9), 3U);
+  EXPECT_EQ(count(8), 2U) << "what is older than one that does not fit is left out too";
+  EXPECT_EQ(count(4), 1U);
+  EXPECT_EQ(store().messages("v1", kAll, 0)->at(0).number, 4);
 }
 
 TEST_P(StoreTest, AppendsToTheAuditTrailAndGivesTheNewest) {

@@ -130,6 +130,23 @@ test('gate_first_answer_wins: who names a question that was answered is told by 
   assert.equal(strangers.error.code, -32001);
 });
 
+test('a message that names no question is a message like any other, whatever its metadata', async () => {
+  await daemon.sendTask('hello', { message: { metadata: { [GATE]: 'gate-of-nobody' } } });
+  const { role, content } = model.requests.at(-1).body.messages.at(-1);
+  assert.deepEqual([role, content], ['user', 'hello']);
+});
+
+test('the time of a pause is not the turn\'s', async (t) => {
+  const own = await startDaemon(t, options({ budget: { turn_timeout: '1s' } }));
+  const task = await own.sendTask('paint');
+  await own.command('admin.pause');
+  await say(own, task, [{ text: 'blue' }]);
+  // More than the turn may take.
+  await new Promise((resolve) => { setTimeout(resolve, 1_200); });
+  await own.command('admin.resume');
+  assert.equal(answer(await own.taskIn(task.id, 'COMPLETED')), 'Painted.');
+});
+
 test('gate_survives_kill9: the question is there in the next life, and its answer goes on with the turn', async (t) => {
   const own = await startDaemon(t, options());
   const task = await own.sendTask('paint');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { chatting, open, textOf } from './chat.mjs';
+import { chatting, open, say, textOf } from './chat.mjs';
 import { GATE } from './contract.mjs';
 import { startDaemon, twoUsers } from './harness.mjs';
 import { ModelServer } from './model_server.mjs';
@@ -26,6 +26,15 @@ const model = await ModelServer.start([
   { match: then('narrow'), response: { content: 'Narrowed.' } },
   { match: before('Add for me'), response: wants(['everything__get-sum', { a: 1, b: 2 }]) },
   { match: then('Add for me'), response: { content: 'Three.' } },
+  { match: before('pass on'), response: run('Pass it on.', { tools: ['subagent_*', 'everything__get-sum'] }) },
+  { match: then('pass on'), response: { content: 'Passed on.' } },
+  { match: before('Pass it on'), response: run('Do it all.', { tools: ['everything__*'] }) },
+  { match: then('Pass it on'), response: { content: 'It was done.' } },
+  { match: { userMessage: 'Do it all' }, response: { content: 'I did.' } },
+  { match: before('two sums'), response: run('Add twice.') },
+  { match: then('two sums'), response: { content: 'Two sums.' } },
+  { match: before('Add twice'), response: wants(['everything__get-sum', { a: 1, b: 2 }], ['everything__get-sum', { a: 3, b: 4 }]) },
+  { match: then('Add twice'), response: { content: 'Three and seven.' } },
   { match: before('deep'), response: run('Go deeper.') },
   { match: then('deep'), response: { content: 'Deep enough.' } },
   { match: before('Go deeper'), response: run('Go deeper still.') },
@@ -64,12 +73,57 @@ test('it has the tools that it was given, and what it uses is approved like anyt
   const daemon = await withTools(t, { approval: 'ask' });
   const task = await daemon.sendTask('narrow');
   assert.equal(task.status.state, 'TASK_STATE_INPUT_REQUIRED');
-  assert.equal(task.status.message.metadata[GATE].kind, 'elicitation');
-  assert.match(task.status.message.parts[0].text, /May subagent sub-\w+ use the tool everything__get-sum with/);
+  const { kind, tool, arguments: args, subagent } = task.status.message.metadata[GATE];
+  assert.deepEqual([kind, tool, args], ['approval', 'everything__get-sum', { a: 1, b: 2 }]);
+  assert.match(subagent, /^sub-\w+$/);
+  assert.match(task.status.message.parts[0].text, /May the subagent sub-\w+ use the tool everything__get-sum with/);
   const done = await daemon.sendTask('', { message: { taskId: task.id, parts: [{ data: { decision: 'approve' } }] } });
   assert.equal(textOf(done), 'Narrowed.');
   const asked = model.requests.find(({ body }) => body.messages.some(({ content }) => content === 'Add for me.'));
   assert.deepEqual(asked.body.tools.map(({ function: { name } }) => name), ['everything__get-sum']);
+});
+
+test('what one may not use, none that it starts may use either', async (t) => {
+  const daemon = await withTools(t, { approval: 'accept', max_subagent_depth: 3 });
+  assert.equal(textOf(await daemon.sendTask('pass on')), 'Passed on.');
+  const asked = model.requests.find(({ body }) => body.messages.some(({ content }) => content === 'Do it all.'));
+  assert.deepEqual(asked.body.tools.map(({ function: { name } }) => name), ['everything__get-sum']);
+});
+
+test('agent.nobody auto allows what a subagent asks too', async (t) => {
+  const daemon = await withTools(t, { approval: 'ask', nobody: 'auto' });
+  const { id } = await open(daemon, 'two sums');
+  assert.equal(textOf(await daemon.taskIn(id, 'COMPLETED')), 'Two sums.');
+  const told = model.requests.flatMap(({ body }) => body.messages).filter(({ role }) => role === 'tool').map(({ content }) => content);
+  assert.ok(told.some((text) => text.includes('is 3')) && told.some((text) => text.includes('is 7')));
+});
+
+test('a pause of the instance holds subagents too', async (t) => {
+  const daemon = await withTools(t, { approval: 'ask' });
+  const { id } = await open(daemon, 'narrow');
+  const task = await daemon.taskIn(id, 'INPUT_REQUIRED');
+  const calls = async () => (await read(daemon, 'status')).counters.tool_calls;
+  const before = await calls();
+  await daemon.command('admin.pause');
+  await say(daemon, task, [{ data: { decision: 'approve' } }]);
+  assert.equal((await daemon.getTask(id)).status.state, 'TASK_STATE_WORKING');
+  assert.equal(await calls(), before, 'its tool has not begun');
+  await daemon.command('admin.resume');
+  assert.equal(textOf(await daemon.taskIn(id, 'COMPLETED')), 'Narrowed.');
+  assert.equal(await calls(), before + 1);
+});
+
+test('one that was at work when the daemon was killed is not started again, and the model is told', async (t) => {
+  const daemon = await withTools(t, { approval: 'accept' });
+  const { id } = await open(daemon, 'start a slow one');
+  await atWork(daemon);
+  const started = () => model.requests.filter(({ body }) => body.messages.at(-1).content === 'Be slow.').length;
+  const before = started();
+  await daemon.kill9();
+  await daemon.start();
+  assert.equal(textOf(await daemon.taskIn(id, 'COMPLETED')), 'I have heard of it.');
+  assert.match(model.requests.at(-1).body.messages.at(-1).content, /The daemon was stopped while this ran/);
+  assert.equal(started(), before);
 });
 
 test('they are as deep as the configuration lets them', async (t) => {

@@ -21,6 +21,12 @@ const uses = (userMessage, name, args, then) => [
 const model = await ModelServer.start([
   ...uses('read the notes', 'files__read_text_file', { path: 'notes.txt' }, 'Read.'),
   ...uses('write the notes', 'files__write_file', { path: 'new.txt', content: 'written' }, 'Written.'),
+  ...uses('read the book', 'files__read_text_file', { path: 'book.txt' }, 'Read.'),
+  {
+    match: { userMessage: 'read it all day', hasToolResult: false },
+    response: { toolCalls: Array.from({ length: 20 }, () => ({ name: 'files__read_text_file', arguments: { path: 'book.txt' } })) },
+  },
+  { match: { userMessage: 'read it all day', hasToolResult: true }, response: { content: 'Read.' } },
   ...uses('add', 'everything__get-sum', { a: 2, b: 40 }, 'Added.'),
   ...uses('sum up wrongly', 'everything__get-sum', { a: 'two' }, 'It did not work.'),
   ...uses('take long', 'everything__trigger-long-running-operation', { duration: 30, steps: 3 }, 'Done.'),
@@ -39,6 +45,7 @@ async function withTools(t, over = {}) {
   (t?.after.bind(t) ?? after)(() => daemon.dispose());
   mkdirSync(join(daemon.folder, 'files'));
   writeFileSync(join(daemon.folder, 'files', 'notes.txt'), 'Buy milk.\n');
+  writeFileSync(join(daemon.folder, 'files', 'book.txt'), 'It was a dark night.\n'.repeat(15_000));
   await daemon.start();
   await eventually('both MCP servers', async () => {
     const { message } = await daemon.command('status');
@@ -62,6 +69,16 @@ test('the model is told the tools of each server, and what a tool gave is its ne
   const phases = feed.of('activity', (data) => data.task === task.id).map(({ data: { phase, tool } }) => [phase, tool]);
   assert.deepEqual(phases, [['thinking', null], ['tool', 'everything__get-sum'], ['thinking', null]]);
   feed.close();
+});
+
+test('what is too long for the model is an artifact, as long as the task has room for it', async () => {
+  const task = await daemon.sendTask('read the book');
+  const put = ({ artifacts }) => artifacts.filter(({ artifactId }) => artifactId.startsWith('tool-'));
+  assert.match(put(task)[0].parts[0].text, /^(It was a dark night\.\n){12000}/);
+  assert.match(toolResult(), /^(It was a dark night\.\n){1000,2000}\w/);
+  const more = put(await daemon.sendTask('read it all day'));
+  const bytes = JSON.stringify(more).length;
+  assert.ok(more.length < 20 && bytes > 3 << 20 && bytes < 5 << 20, `${more.length} artifacts, ${bytes} bytes`);
 });
 
 test('each server is a child on the feed, in a group of its own', async () => {
