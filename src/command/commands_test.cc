@@ -224,6 +224,23 @@ TEST_F(CommandsTest, TheStatusShowsEachViewerTheirOwn) {
   EXPECT_TRUE(schema::compile(row.result()).value().validate(all, "status").empty());
 }
 
+TEST_F(CommandsTest, TheStatusIsAsNewAsItsSeq) {
+  const auto say = [&] {
+    Json message = marked({{{"text", "hi"}}});
+    message["contextId"] = "chat";
+    got(send(call(), std::move(message)));
+  };
+  const auto conversation = [&] {
+    return got(send(call(), marked({part({{"op", "status"}})})))["message"]["parts"][0]["data"]["conversations"][0];
+  };
+  say();
+  const Json before = conversation();
+  say();
+  const Json after = conversation();
+  EXPECT_GT(after["messages"], before["messages"]);
+  EXPECT_EQ(after, conversation());
+}
+
 // A workflow with the name d that declares the op d.go; its output is its inputs.
 std::string declaring(const std::string& start, const std::string& more = "") {
   return "name: d\nstart: {a2a: {command: d.go" + start + "}}\n" + more +

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kNewest = 500;
 
+// Most of it is what did not change since it was read last: each run that has ended, and each conversation, keeps its text.
+
 // An array that is appended to a text, item by item.
 class Items {
  public:
@@ -25,6 +27,10 @@ class Items {
   void add(const Payload& payload) {
     next();
     feed::append_data(out_, payload);
+  }
+  void add_text(std::string_view json) {
+    next();
+    out_ += json;
   }
   void close() { out_ += ']'; }
 
@@ -57,7 +63,11 @@ void add_workflows(ObjectWriter& status, std::string& out, const runtime::Runs& 
 
 void add_runs(ObjectWriter& status, std::string& out, const runtime::Runs& runs, const feed::Viewer& viewer) {
   Items rows(status, "runs", out);
-  runs.newest(viewer, kNewest, [&rows](const runtime::RunFacts& facts) { rows.add(runtime::payload(facts)); });
+  runs.newest(viewer, kNewest, [&rows](const runtime::RunFacts& facts) {
+    if (!workflow::is_terminal(facts.status)) return rows.add(runtime::payload(facts));
+    if (facts.shown.empty()) feed::append_data(facts.shown, runtime::payload(facts));
+    rows.add_text(facts.shown);
+  });
   rows.close();
   status.count("runs_total", runs.count(viewer));
 }
@@ -73,7 +83,11 @@ void add_conversations(ObjectWriter& status, std::string& out, const runtime::Co
   std::ranges::partial_sort(visible, end, std::ranges::greater{}, &runtime::Conversation::updated_ms);
   visible.erase(end, visible.end());
   Items rows(status, "conversations", out);
-  for (const auto* conversation : visible) rows.add(runtime::Conversations::payload(*conversation));
+  for (const auto* conversation : visible) {
+    if (conversation->shown.empty())
+      feed::append_data(conversation->shown, runtime::Conversations::payload(*conversation));
+    rows.add_text(conversation->shown);
+  }
   rows.close();
 }
 
@@ -110,6 +124,7 @@ std::string status_document(const StatusSources& sources, const access::Caller& 
   const feed::Viewer& viewer = caller.viewer;
   const feed::Status slim = sources.instance.payload();
   std::string out;
+  out.reserve(256U << 10U);  // less than what 500 runs and as many conversations take
   ObjectWriter status(out);
   status.text("instance", slim.instance).count("uptime_ms", static_cast<feed::Count>(sources.instance.uptime_ms()));
   status.flag("draining", slim.draining).flag("paused", sources.instance.paused());

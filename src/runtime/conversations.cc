@@ -93,6 +93,7 @@ void Conversations::note_skill(Conversation& conversation, const std::string& sk
 }
 
 void Conversations::changed(Conversation& conversation) {
+  conversation.shown.clear();
   conversation.version += 1;
   by_age_.erase({conversation.updated_ms, conversation.id});
   conversation.updated_ms = clock_.wall_ms();

@@ -25,6 +25,7 @@ struct Conversation {
   std::uint64_t version = 0, messages = 0, est_tokens = 0, turns = 0;
   std::int64_t updated_ms = 0;
   std::vector<std::string> skills = {};  // that were read in it
+  mutable std::string shown = {};        // as the feed tells it, when it was listed since it changed
 };
 
 class Conversations final {

@@ -27,6 +27,7 @@ struct RunFacts {
   std::map<std::string, std::uint64_t> steps;  // status -> count
   bool cancelled = false;                      // asked for, and durable before it has come about
   bool paused = false;                         // no step of it starts
+  mutable std::string shown = {};              // as the feed tells it; of one that has ended, when it was listed
 };
 
 struct Run {
