@@ -2,6 +2,7 @@
 import pathlib
 import re
 import time
+import uuid
 
 from bench import Bench, cpu_seconds
 from daemon import SQLITE, Daemon, merged, message
@@ -18,16 +19,18 @@ def in_context(text: str, context: str) -> dict:
 
 
 def rounds(bench: Bench) -> dict:
-    """The daemon's CPU for a message that takes one round, everything in it: the call, the question, the store, the feed."""
-    count = 100 if bench.quick else 500
+    """The daemon's CPU for a message that takes one round, everything in it: the call, the question, the store, the feed;
+    and for each round more."""
+    count, more = 100 if bench.quick else 500, 20
     with Model() as model, Daemon(bench.agentd, merged(SQLITE, model.config), bench.server_cpu) as daemon:
-        def spent(messages: int) -> float:
+        def each(text: str, messages: int) -> float:
             cpu = cpu_seconds(daemon.pid)
-            for i in range(messages):
-                daemon.call("SendMessage", in_context("hello", f"c{i}"))
-            return cpu_seconds(daemon.pid) - cpu
-        spent(20)
-        return {"round_cpu_ms": spent(count) * 1e3 / count}
+            for _ in range(messages):
+                daemon.call("SendMessage", in_context(text, str(uuid.uuid4())))
+            return (cpu_seconds(daemon.pid) - cpu) * 1e3 / messages
+        each("hello", 20)
+        one = each("hello", count)
+        return {"message_cpu_ms": one, "round_cpu_ms": (each(f"{more} more rounds", count // 10) - one) / more}
 
 
 def status_of(daemon: Daemon) -> dict:
