@@ -310,6 +310,7 @@ int run(const Setup& setup, EdgeOptions edges) {
 
 int serve(const std::string& config_file, EdgeOptions edges) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is a full disk: writes fail, and the daemon lives
   auto setup = load_setup(config_file);
   if (!setup) {
     print_faults(setup.error());
