@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 
 import { chatting, open, say, textOf } from './chat.mjs';
 import { GATE } from './contract.mjs';
-import { Daemon } from './harness.mjs';
+import { Daemon, startDaemon } from './harness.mjs';
 import { ModelServer } from './model_server.mjs';
-import { allGone, eventually, processOf } from './processes.mjs';
+import { allGone, eventually, makeFolder, processOf, removeFolder } from './processes.mjs';
 
 const server = (name) => fileURLToPath(new URL(`./node_modules/.bin/mcp-server-${name}`, import.meta.url));
 const call = (name, args) => ({ toolCalls: [{ name, arguments: args }] });
@@ -165,6 +165,23 @@ test('admin.set agent.approval holds for the next use', async (t) => {
   assert.equal((await asking.sendTask('add')).status.state, 'TASK_STATE_INPUT_REQUIRED');
   await asking.command('admin.set', { path: 'agent.approval', value: 'accept' });
   assert.equal(textOf(await asking.sendTask('add')), 'Added.');
+});
+
+test('what a server keeps for itself is there in the daemon\'s next life', async (t) => {
+  const entity = { name: 'Ada', entityType: 'person', observations: ['likes engines'] };
+  const remembering = await ModelServer.start([
+    ...uses('remember', 'memory__create_entities', { entities: [entity] }, 'Remembered.'),
+    ...uses('who', 'memory__read_graph', {}, 'Ada.'),
+  ]);
+  t.after(() => remembering.stop());
+  const folder = makeFolder();
+  t.after(() => removeFolder(folder));
+  const memory = { command: server('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.json') } };
+  const own = await startDaemon(t, chatting(remembering, { approval: 'accept' }, { config: { mcp: { servers: { memory } } } }));
+  assert.equal(textOf(await own.sendTask('remember')), 'Remembered.');
+  await own.restart({ kill: true });
+  assert.equal(textOf(await own.sendTask('who')), 'Ada.');
+  assert.match(remembering.requests.at(-1).body.messages.at(-1).content, /likes engines/);
 });
 
 test('nothing of a server outlives the daemon, not even its kill', async (t) => {
