@@ -5,6 +5,7 @@
 
 #include <array>
 #include <iterator>
+#include <vector>
 
 #include "base/check.h"
 
@@ -32,8 +33,12 @@ std::string sha256_hex(std::string_view bytes) {
 
 std::string sha256_base64(std::string_view bytes) {
   const Digest digest = sha256(bytes);
-  std::array<unsigned char, 45> out{};  // 44 characters and a NUL
-  const int size = EVP_EncodeBlock(out.data(), digest.data(), static_cast<int>(digest.size()));
+  return to_base64(std::string(digest.begin(), digest.end()));
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::vector<unsigned char> in(bytes.begin(), bytes.end()), out((bytes.size() + 2) / 3 * 4 + 1);  // and a NUL
+  const int size = EVP_EncodeBlock(out.data(), in.data(), static_cast<int>(in.size()));
   return {out.begin(), out.begin() + size};
 }
 

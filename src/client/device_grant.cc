@@ -8,11 +8,12 @@
 #include "client/oauth.h"
 #include "client/rpc_error.h"
 #include "client/url.h"
+#include "http/target.h"
 
 namespace agentd::client {
 namespace {
 
-constexpr std::string_view kDeviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code";
+constexpr const char* kDeviceCodeGrant = "urn:ietf:params:oauth:grant-type:device_code";
 constexpr std::int64_t kSlowDownS = 5;         // RFC 8628 section 3.5
 constexpr std::int64_t kDefaultIntervalS = 5;  // section 3.2
 constexpr std::size_t kMostUserCode = 32;
@@ -84,8 +85,8 @@ DeviceGrant::DeviceGrant(Endpoint daemon, std::string client_id, const Stop& sto
       seams_(std::move(seams)) {}
 
 Result<DeviceCode> DeviceGrant::ask(const std::string& scope) const {
-  const auto response =
-      post_form(daemon_, "/oauth2/device_authorization", form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
+  const auto response = post_form(daemon_, "/oauth2/device_authorization",
+                                  http::form_of({{"client_id", client_id_}, {"scope", scope}}), stop_);
   if (!response) return std::unexpected(response.error());
   const Json answer = object_of(response->body);
   if (response->head.status == 429) {
@@ -114,7 +115,7 @@ Result<Grant> DeviceGrant::wait(const DeviceCode& code, const Retry& retry) cons
     if (stop_.requested()) return fail(Code::kTimeout, "interrupted");
     Polled polled = judge(post_form(
         daemon_, "/oauth2/token",
-        form_of({{"grant_type", kDeviceCodeGrant}, {"device_code", code.device_code}, {"client_id", client_id_}}),
+        http::form_of({{"grant_type", kDeviceCodeGrant}, {"device_code", code.device_code}, {"client_id", client_id_}}),
         stop_));
     if (stop_.requested() && !polled.outcome) return fail(Code::kTimeout, "interrupted");
     if (polled.next == kDone) return std::move(polled.outcome);
@@ -139,7 +140,7 @@ void DeviceGrant::pause(std::int64_t ms) const {
 }
 
 Status revoke_token(const Endpoint& daemon, const std::string& token, const Stop& stop) {
-  const auto response = post_form(daemon, "/oauth2/revoke", form_of({{"token", token}}), stop);
+  const auto response = post_form(daemon, "/oauth2/revoke", http::form_of({{"token", token}}), stop);
   if (!response) return std::unexpected(response.error());
   if (response->head.status != 200) return std::unexpected(decode_http_error(response->head, response->body));
   return {};

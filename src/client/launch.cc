@@ -10,12 +10,13 @@
 #include "client/device_grant.h"
 #include "client/oauth.h"
 #include "client/url.h"
+#include "http/target.h"
 
 namespace agentd::client {
 namespace {
 
-constexpr std::string_view kClientId = "agentd-cli";
-constexpr std::string_view kLaunchGrant = "urn:agentd:params:oauth:grant-type:launch";
+constexpr const char* kClientId = "agentd-cli";
+constexpr const char* kLaunchGrant = "urn:agentd:params:oauth:grant-type:launch";
 constexpr Deadlines kDeadlines{.connect_ms = 2'000, .silence_ms = 5'000, .total_ms = 5'000};
 
 // Whoever else may write to the folder, should the environment name such a one, could put a socket of theirs there.
@@ -34,7 +35,7 @@ Verdict ask(const std::string& socket, const std::string& origin, const std::str
   const auto answer =
       http_request({.url = "http://localhost/oauth2/launch",
                     .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"Accept", "application/json"}},
-                    .body = form_of({{"client_id", kClientId}, {"origin", origin}, {"token", token}}),
+                    .body = http::form_of({{"client_id", kClientId}, {"origin", origin}, {"token", token}}),
                     .socket = socket},
                    kDeadlines, stop);
   if (!answer) return {};
@@ -47,7 +48,7 @@ Verdict ask(const std::string& socket, const std::string& origin, const std::str
 std::string exchange(const Endpoint& daemon, const std::string& code, const Stop& stop) {
   const auto answer =
       post_form(daemon, "/oauth2/token",
-                form_of({{"grant_type", kLaunchGrant}, {"launch_code", code}, {"client_id", kClientId}}), stop);
+                http::form_of({{"grant_type", kLaunchGrant}, {"launch_code", code}, {"client_id", kClientId}}), stop);
   if (!answer || answer->head.status != 200) return "";
   auto grant = grant_of(*answer);
   return grant ? std::move(grant->token) : "";

@@ -12,6 +12,7 @@
 #include "base/temporary_folder.h"
 #include "client/url.h"
 #include "http/fake_server.h"
+#include "http/target.h"
 
 namespace agentd::client {
 namespace {
@@ -50,7 +51,8 @@ class LaunchTest : public testing::Test {
   [[nodiscard]] Credentials credentials() const { return Credentials(root_ / "credentials.json"); }
   [[nodiscard]] Endpoint endpoint() const { return *endpoint_of({.url = url()}, credentials(), stop_); }
   [[nodiscard]] std::string form(const std::string& token) const {
-    return "POST /oauth2/launch " + form_of({{"client_id", "agentd-cli"}, {"origin", origin()}, {"token", token}});
+    return "POST /oauth2/launch " +
+           http::form_of({{"client_id", "agentd-cli"}, {"origin", origin()}, {"token", token}});
   }
 
   Strings asked_, exchanged_;

@@ -68,15 +68,4 @@ bool is_loopback(std::string_view url) {
   return host == "localhost" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
-std::string form_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
-  std::string form;
-  for (const auto& [name, value] : fields) {
-    // Of length 0 means up to a NUL to libcurl, which a string_view need not have.
-    const Text escaped(value.empty() ? nullptr
-                                     : curl_easy_escape(nullptr, value.data(), static_cast<int>(value.size())));
-    form += fmt::format("{}{}={}", form.empty() ? "" : "&", name, escaped ? escaped.get() : "");
-  }
-  return form;
-}
-
 }  // namespace agentd::client

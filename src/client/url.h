@@ -1,10 +1,8 @@
-// The URL of a daemon in one spelling, and fields as a form. Pure.
+// The URL of a daemon in one spelling. Pure.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/result.h"
 
@@ -20,8 +18,5 @@ namespace agentd::client {
 
 // Whether its host is this machine, by an address or as localhost.
 [[nodiscard]] bool is_loopback(std::string_view url);
-
-// application/x-www-form-urlencoded, in the order given.
-[[nodiscard]] std::string form_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
 }  // namespace agentd::client

@@ -45,9 +45,5 @@ TEST(Url, IsOfThisMachine) {
   }
 }
 
-TEST(Url, AFormIsEscaped) {
-  EXPECT_EQ(form_of({{"a", "x&y=z /+é"}, {"b", ""}, {"c", "A-z_0.9~"}}), "a=x%26y%3Dz%20%2F%2B%C3%A9&b=&c=A-z_0.9~");
-}
-
 }  // namespace
 }  // namespace agentd::client

@@ -79,6 +79,17 @@ struct Price {
   bool operator==(const Price&) const = default;
 };
 
+// How the daemon is let in by a server that wants OAuth. What is left out is found out.
+struct McpOauth {
+  std::string client_id;  // "" = the daemon registers itself
+  std::optional<Secret> client_secret;
+  std::string scope;  // "" = what the server asks for
+  std::string grant;  // "authorization_code", which "" is too: a person signs in; or "client_credentials"
+
+  [[nodiscard]] bool by_person() const { return grant != "client_credentials"; }
+  bool operator==(const McpOauth&) const = default;
+};
+
 struct McpServer {
   std::string name;
   // A program that speaks MCP on its stdin and stdout, or, with `url`, a server over HTTP.
@@ -89,6 +100,7 @@ struct McpServer {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<std::pair<std::string, Secret>> secret_headers;
+  McpOauth oauth;
   std::vector<std::string> tools;  // globs of those that the agent may use; none = all
   std::int64_t start_timeout_ms = 60'000, call_timeout_ms = 120'000;
 

@@ -122,8 +122,12 @@ void check_servers(const Document& document, const std::vector<McpServer>& serve
     for (const char* key : {"args", "env", "cwd"}) {
       if (has("url") && has(key)) report.add(join_path(path, key), "is for a server with command", "no such key");
     }
-    if (has("command") && has("headers")) {
-      report.add(join_path(path, "headers"), "is for a server with url", "no such key");
+    for (const char* key : {"headers", "oauth"}) {
+      if (has("command") && has(key)) report.add(join_path(path, key), "is for a server with url", "no such key");
+    }
+    const bool credentials = !server.oauth.client_id.empty() && server.oauth.client_secret;
+    if (!server.oauth.by_person() && !credentials) {
+      report.add(join_path(path, "oauth"), "grant client_credentials needs both", "client_id and client_secret");
     }
   }
 }

@@ -106,15 +106,16 @@ TEST_F(Config, WhatIsReadIntoTheInstructionsIsReadAndWatched) {
 }
 
 TEST_F(Config, EverySecretIsKnownForWhatItIs) {
-  for (const char* letter : {"a", "b", "c", "d", "e", "f"}) env_.emplace_back(letter, std::string(letter) + "-secret");
+  for (const char* letter : {"a", "b", "c", "d", "e", "f", "g"}) env_.emplace_back(letter, std::string(letter) + "-secret");
   const Snapshot snapshot = good(
       "a2a:\n  bearer: {env: a}\n  principals: [{id: x, role: user, match: {bearer_ref: {env: b}}}]\n"
       "  peers: [{name: p, url: 'https://p', bearer: {env: c}}]\n"
       "agent: {model: {provider: openai, model: m, api_key: {env: d}}}\n"
-      "mcp: {servers: {s: {command: x, env: {K: {env: e}}}, t: {url: 'https://t', headers: {H: {env: f}}}}}\n");
+      "mcp: {servers: {s: {command: x, env: {K: {env: e}}}, t: {url: 'https://t', headers: {H: {env: f}},\n"
+      "  oauth: {client_id: x, client_secret: {env: g}, grant: client_credentials}}}}\n");
   Texts known = secrets_of(snapshot);
   std::ranges::sort(known);
-  EXPECT_EQ(known, (Texts{"a-secret", "b-secret", "c-secret", "d-secret", "e-secret", "f-secret"}));
+  EXPECT_EQ(known, (Texts{"a-secret", "b-secret", "c-secret", "d-secret", "e-secret", "f-secret", "g-secret"}));
 }
 
 TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
@@ -124,7 +125,9 @@ TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
              "    c: {url: 'http://a', args: [], env: {}, cwd: x}\n    d: {command: x, headers: {}, tools: ['']}\n"
              "    e: {command: x, env: {'A-B': x, C: 5, D: {value: x}, E: {env: NONE}, F: \"a\\0b\"}}\n"
              "    f: {url: 'http://a', headers: {'A B': x, C: \"x\\r\\ny\", D: {env: LINES}}}\n"
-             "    g: {comand: x}\n    h: 5\n    i: {url: ''}\n"),
+             "    g: {comand: x}\n    h: 5\n    i: {url: ''}\n    j: {command: x, oauth: {scope: x}}\n"
+             "    k: {url: 'http://a', oauth: {grant: client_credentials, client_id: x}}\n"
+             "    l: {url: 'http://a', oauth: {grant: password}}\n"),
       (Texts{
           "3:5: mcp.servers.my files: its name is not one of a server; expected 1 to 64 of a-z, A-Z, 0-9, _ and -",
           "4:5: mcp.servers.a: misses command, or url; expected exactly one of the two",
@@ -146,8 +149,11 @@ TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
           "10:5: mcp.servers.g: misses command, or url; expected exactly one of the two",
           "10:9: mcp.servers.g.comand: is not a known key; did you mean mcp.servers[].command?",
           "11:5: mcp.servers.h: is not a mapping; expected a mapping with members of command, args, env, cwd, url, "
-          "headers, tools, start_timeout, call_timeout",
+          "headers, oauth, tools, start_timeout, call_timeout",
           "12:9: mcp.servers.i.url: is not an http or https URL; expected a URL such as https://tools.example/mcp",
+          "13:21: mcp.servers.j.oauth: is for a server with url; expected no such key",
+          "14:26: mcp.servers.k.oauth: grant client_credentials needs both; expected client_id and client_secret",
+          "15:34: mcp.servers.l.oauth.grant: is not a choice; expected one of authorization_code, client_credentials",
       }));
 }
 

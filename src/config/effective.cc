@@ -67,7 +67,9 @@ bool is_absent(const Row& row, const Json& value) {
   switch (row.type) {
     case Type::kTrue: return value == false;
     case Type::kString:
+    case Type::kChoice:
     case Type::kWeb: return value == "";
+    case Type::kSection:
     case Type::kList:
     case Type::kEndpoints:
     case Type::kArguments:
@@ -90,7 +92,10 @@ Json section_of(const Row& section, Snapshot& snapshot) {
   for (const Row* row : members_of(section)) {
     Json value;
     switch (row->type) {
-      case Type::kSection: value = section_of(*row, snapshot); break;
+      case Type::kSection:
+        value = section_of(*row, snapshot);
+        if (is_absent(*row, value)) continue;
+        break;
       case Type::kEndpoint: continue;  // its list says it
       case Type::kWorkflows: value = workflows_of(snapshot); break;
       default:

@@ -47,7 +47,7 @@ TEST_F(Config, SaysWhatIsWrongInADocumentOfServers) {
                        "one.json:2:3: mcpServers.a: " + taken,
                        "one.json:3:3: mcpServers.b: misses command, or url; expected exactly one of the two",
                        "one.json:4:3: mcpServers.c: is not a mapping; expected a mapping with members of command, "
-                       "args, env, cwd, url, headers, tools, start_timeout, call_timeout",
+                       "args, env, cwd, url, headers, oauth, tools, start_timeout, call_timeout",
                        "one.json:5:33: mcpServers.d.env.A: is not a text: quote it; expected a text, {env: NAME} or "
                        "{file: PATH}",
                        "one.json:6:3: mcpServers.E f: its name is not one of a server; expected 1 to 64 of a-z, A-Z, "
@@ -58,7 +58,7 @@ TEST_F(Config, SaysWhatIsWrongInADocumentOfServers) {
                        "three.json:1:1: misses mcpServers; expected {\"mcpServers\": {NAME: {command, args, env} or "
                        "{url, headers}}}",
                        "four.json:1:2: mcpServers: is not a mapping; expected a mapping of names to {command, args, "
-                       "env, cwd, url, headers, tools, start_timeout, call_timeout}",
+                       "env, cwd, url, headers, oauth, tools, start_timeout, call_timeout}",
                        "five.json: cannot be read: No such file or directory",
                    }));
 }

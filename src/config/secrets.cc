@@ -16,6 +16,7 @@ std::vector<std::string> secrets_of(const Snapshot& snapshot) {
   for (const McpServer& server : snapshot.mcp.servers) {
     for (const auto& [name, secret] : server.secret_env) out.push_back(secret.value);
     for (const auto& [name, secret] : server.secret_headers) out.push_back(secret.value);
+    add(server.oauth.client_secret);
   }
   return out;
 }

@@ -22,6 +22,7 @@ constexpr std::uint64_t kMillion = 1'000'000;
 
 constexpr std::array<std::string_view, 3> kProviders = {"scripted", "openai", "anthropic"};
 constexpr std::array<std::string_view, 3> kApprovals = {"ask", "auto", "accept"};
+constexpr std::array<std::string_view, 2> kGrants = {"authorization_code", "client_credentials"};
 constexpr std::array<std::string_view, 4> kNobody = {"fail", "wait", "deny", "auto"};
 constexpr std::array<std::string_view, 3> kRoles = {"operator", "user", "agent"};
 constexpr std::array<std::string_view, 2> kStores = {"sqlite", "memory"};
@@ -132,6 +133,16 @@ constexpr Row kRows[] = {
     {"mcp.servers[].url", kWeb, kNone, AGENTD_SLOT(mcp.servers.back().url), "", {}, "Where the server is, over HTTP."},
     {"mcp.servers[].headers", kHeaders, kNone, AGENTD_VARIABLES(mcp.servers.back(), headers), "", {0, 64},
      "Headers of each request to it; a value may be a reference to a secret."},
+    {"mcp.servers[].oauth", kSection, kNone, nullptr, "", {},
+     "How the daemon is let in by a server with url that wants OAuth; what is left out is found out."},
+    {"mcp.servers[].oauth.client_id", kString, kNone, AGENTD_SLOT(mcp.servers.back().oauth.client_id), "", {1, 2048},
+     "What the daemon was registered as there; without it, it registers itself."},
+    {"mcp.servers[].oauth.client_secret", kSecret, kNone, AGENTD_SLOT(mcp.servers.back().oauth.client_secret), "", {},
+     "The secret that came with it."},
+    {"mcp.servers[].oauth.scope", kString, kNone, AGENTD_SLOT(mcp.servers.back().oauth.scope), "", {1, 2048},
+     "What to ask for; without it, what the server says."},
+    {"mcp.servers[].oauth.grant", kChoice, kNone, AGENTD_SLOT(mcp.servers.back().oauth.grant), "", {},
+     "authorization_code, which is meant without it: a person signs in; client_credentials: the daemon does.", kGrants},
     {"mcp.servers[].tools", kList, kNone, AGENTD_SLOT(mcp.servers.back().tools), "", {0, 256},
      "Tools that the agent may use, as globs; without it, all."},
     {"mcp.servers[].start_timeout", kDuration, kNone, AGENTD_SLOT(mcp.servers.back().start_timeout_ms), "1m",

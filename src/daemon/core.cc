@@ -16,7 +16,7 @@ constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 }  // namespace
 
 Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
-           const Clock& clock, std::function<bool(const std::string&)> is_attended)
+           const Clock& clock, const std::string& url, std::function<bool(const std::string&)> is_attended)
     : loop_(loop),
       clock_(clock),
       journal_(loop, store),
@@ -29,7 +29,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       children_(feed, clock),
       runs_(processes_, children_, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       client_(loop),
-      mcp_(loop, clock, processes_, children_, client_),
+      mcp_(loop, clock, processes_, children_, client_, instance_, url + std::string(runtime::kSignInCallback)),
       peers_(loop, clock, client_),
       skills_(loop, conversations_, setup.skills),
       tools_(loop),

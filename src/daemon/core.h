@@ -30,9 +30,9 @@ namespace agentd::daemon {
 
 class Core final {
  public:
-  // `is_attended`: whether somebody who may answer for that principal follows the feed.
+  // `url`: the daemon's, without a slash at the end. `is_attended`: whether somebody who may answer for that principal follows the feed.
   Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
-       const Clock& clock, std::function<bool(const std::string& principal)> is_attended);
+       const Clock& clock, const std::string& url, std::function<bool(const std::string& principal)> is_attended);
 
   // Reads what an earlier life left. Errors: kUnavailable.
   [[nodiscard]] Status load();
@@ -52,6 +52,7 @@ class Core final {
   [[nodiscard]] command::Commands& commands() { return commands_; }
   [[nodiscard]] const runtime::Settings& settings() const { return settings_; }
   [[nodiscard]] runtime::SignIn& sign_in() { return sign_in_; }
+  [[nodiscard]] runtime::McpTools& mcp() { return mcp_; }
   [[nodiscard]] runtime::Journal& journal() { return journal_; }
   [[nodiscard]] runtime::Audit& audit() { return audit_; }
 

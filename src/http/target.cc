@@ -1,6 +1,10 @@
 #include "http/target.h"
 
+#include <curl/curl.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 #include <ranges>
 
 #include "base/json.h"
@@ -89,6 +93,21 @@ Result<Target> parse_target(std::string_view target, std::string_view method) {
     out.query = *std::move(query);
   }
   return out;
+}
+
+std::string to_form_text(std::string_view text) {
+  if (text.empty()) return "";  // a length of 0 means up to a NUL to libcurl
+  const std::unique_ptr<char, decltype(&curl_free)> escaped(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
+  return escaped ? escaped.get() : "";
+}
+
+std::string form_of(const Query& fields) {
+  std::string form;
+  for (const auto& [name, value] : fields) {
+    form += fmt::format("{}{}={}", form.empty() ? "" : "&", to_form_text(name), to_form_text(value));
+  }
+  return form;
 }
 
 }  // namespace agentd::http

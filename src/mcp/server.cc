@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/log.h"
+#include "mcp/authorization.h"
 #include "mcp/session.h"
 #include "mcp/stdio.h"
 #include "mcp/streamable_http.h"
@@ -40,14 +41,17 @@ Call& Call::operator=(Call&&) noexcept = default;
 
 struct Server::Impl {
   Impl(net::Loop& its_loop, process::Children& its_children, http::Client& its_client, config::McpServer its_config,
-       Events its_events)
+       Events its_events, SignIn sign_in)
       : loop(its_loop),
         children(its_children),
         client(its_client),
         config(std::move(its_config)),
         events(std::move(its_events)),
         retry(its_loop),
-        settled(its_loop) {}
+        settled(its_loop) {
+    if (!config.url.empty())
+      authorization.emplace(client, config, std::move(sign_in), [this] { events.tools_changed(); });
+  }
   ~Impl() {
     if (session) session->end("it was taken out of the configuration");
   }
@@ -64,6 +68,7 @@ struct Server::Impl {
   http::Client& client;
   const config::McpServer config;
   const Events events;
+  std::optional<Authorization> authorization;  // over HTTP
   net::Timer retry, settled;
   std::int64_t wait_ms = kFirstRetryMs;
   std::shared_ptr<Session> session;  // null between two
@@ -86,7 +91,7 @@ void Server::Impl::connect() {
 
 Result<std::unique_ptr<Transport>> Server::Impl::transport() {
   if (config.url.empty()) return StdioTransport::start(children, config, session->ears(), events);
-  return make_http_transport(loop, client, config, session->ears());
+  return make_http_transport(loop, client, config, *authorization, session->ears());
 }
 
 void Server::Impl::take_tools(std::vector<Tool> found) {
@@ -107,12 +112,15 @@ void Server::Impl::take_tools(std::vector<Tool> found) {
 
 // It is tried again, later each time. The session may be calling us: it ends in the next turn of the loop.
 void Server::Impl::lost(const std::string& why) {
-  log::warn("an MCP server is not there", {{"server", config.name}, {"why", why}, {"again_in_ms", wait_ms}});
+  const bool needs_person = authorization && authorization->wants_person();
+  if (!needs_person)
+    log::warn("an MCP server is not there", {{"server", config.name}, {"why", why}, {"again_in_ms", wait_ms}});
   ready = false;
   state = why;
   settled.cancel();
-  retry.arm(0, [this, why] {
+  retry.arm(0, [this, why, needs_person] {
     std::exchange(session, nullptr)->end(why);
+    if (needs_person) return;  // who signs in connects it
     retry.arm(wait_ms, [this] { connect(); });
     wait_ms = std::min(2 * wait_ms, kLastRetryMs);
   });
@@ -146,8 +154,8 @@ Status Server::Impl::check_arguments(const Tool& tool, const Json& arguments) {
 }
 
 Server::Server(net::Loop& loop, process::Children& children, http::Client& client, config::McpServer config,
-               Events events)
-    : impl_(std::make_unique<Impl>(loop, children, client, std::move(config), std::move(events))) {
+               Events events, SignIn sign_in)
+    : impl_(std::make_unique<Impl>(loop, children, client, std::move(config), std::move(events), std::move(sign_in))) {
   impl_->connect();
 }
 Server::~Server() = default;
@@ -155,6 +163,20 @@ Server::~Server() = default;
 const config::McpServer& Server::config() const { return impl_->config; }
 const std::vector<Tool>& Server::tools() const { return impl_->tools; }
 std::string Server::state() const { return impl_->state; }
+
+bool Server::wants_sign_in() const { return impl_->authorization && impl_->authorization->wants_person(); }
+bool Server::waits_for(const std::string& state) const {
+  return impl_->authorization && impl_->authorization->waits_for(state);
+}
+void Server::begin_sign_in(std::function<void(Result<std::string>)> told) {
+  impl_->authorization->begin(std::move(told));
+}
+void Server::finish_sign_in(const http::Query& back, std::function<void(Status)> done) {
+  impl_->authorization->finish(back, [impl = impl_.get(), done = std::move(done)](const Status& status) {
+    if (status && !impl->session && !impl->retry.armed()) impl->connect();
+    done(status);
+  });
+}
 
 Call Server::call(const std::string& tool, Json arguments, CallListener listener) {
   auto call = std::make_shared<Call::Impl>(impl_->loop);

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "config/agent.h"
 #include "http/client.h"
+#include "http/target.h"
 #include "net/loop.h"
 #include "process/child.h"
 
@@ -57,6 +58,13 @@ struct CallListener {
   std::move_only_function<void(Result<ToolResult>)> done;
 };
 
+// What a server over HTTP that wants OAuth needs of the daemon.
+struct SignIn {
+  std::string redirect_uri;                             // where a person's browser comes back to
+  Json kept = nullptr;                                  // what `keep` was last told, in this life or before
+  std::function<void(Json)> keep = [](const Json&) {};  // tokens too
+};
+
 // One call under way. Destroying it cancels it, which the server is told.
 class Call final {
  public:
@@ -75,14 +83,15 @@ class Call final {
 class Server final {
  public:
   struct Events {
-    std::function<void()> tools_changed;
+    std::function<void()> tools_changed;  // or whether a sign-in is wanted
     // Only of one that is a program. The end of the last is told when this is gone already.
     std::function<void(process::ChildId node, int pid)> child_started;  // also within the constructor
     std::function<void(process::ChildId node)> child_ended;
   };
 
   // Starts at once. The references outlive this.
-  Server(net::Loop& loop, process::Children& children, http::Client& client, config::McpServer config, Events events);
+  Server(net::Loop& loop, process::Children& children, http::Client& client, config::McpServer config, Events events,
+         SignIn sign_in = {});
   ~Server();  // ends the program, by the kill ladder of Children; calls under way fail, a turn of the loop later
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -93,6 +102,13 @@ class Server final {
   // "ready", "starting", or why it is not there.
   [[nodiscard]] std::string state() const;
   [[nodiscard]] Call call(const std::string& tool, Json arguments, CallListener listener);
+
+  // Whether it is not there, or refuses calls, until a person signs in; and how that is done (mcp/authorization.h).
+  [[nodiscard]] bool wants_sign_in() const;
+  void begin_sign_in(std::function<void(Result<std::string> url)> told);
+  [[nodiscard]] bool waits_for(const std::string& state) const;
+  // It connects again when that went well.
+  void finish_sign_in(const http::Query& back, std::function<void(Status)> done);
 
  private:
   struct Impl;

@@ -18,10 +18,22 @@ constexpr std::int64_t kLastRetryMs = 60'000;
 constexpr int kTries = 8;  // of a stream that was cut, without an event in between
 constexpr std::uint64_t kAnswerBytes = 16U << 20U;
 
+bool has_authorization(const config::McpServer& config) {
+  const auto is_it = [](const auto& header) { return http::same_name(header.first, "Authorization"); };
+  return std::ranges::any_of(config.headers, is_it) || std::ranges::any_of(config.secret_headers, is_it);
+}
+
 class HttpTransport final : public Transport {
  public:
-  HttpTransport(net::Loop& loop, http::Client& client, const config::McpServer& config, Events events)
-      : loop_(loop), client_(client), config_(config), events_(std::move(events)) {}
+  HttpTransport(net::Loop& loop, http::Client& client, const config::McpServer& config, Authorization& authorization,
+                Events events)
+      : loop_(loop),
+        client_(client),
+        config_(config),
+        authorization_(authorization),
+        knows_how_(has_authorization(config)),
+        events_(std::move(events)) {}
+  ~HttpTransport() override { *alive_ = false; }
 
   void send(const Json& message) override;
   void negotiated(const std::string& version) override {
@@ -38,6 +50,10 @@ class HttpTransport final : public Transport {
     bool is_stream = false;
     int status = 0;
     int tries = 0;
+    std::optional<Challenge> challenge;  // of an answer of 401, or of one that wants a wider scope
+    std::string token;                   // that it was sent with
+    bool was_renewed = false;            // it was sent again, with another token
+    std::string message;                 // as it was sent
     std::string body;
     std::string last_event;
     std::int64_t retry_ms = kRetryMs;
@@ -56,12 +72,17 @@ class HttpTransport final : public Transport {
   void resume(std::uint64_t number, const std::string& why);
   void refuse(std::uint64_t number, const std::string& why);
   void drop(std::uint64_t number);
+  void post(std::uint64_t number);
+  void authorize(std::uint64_t number);
   void close(const std::string& why);
 
   net::Loop& loop_;
   http::Client& client_;
   const config::McpServer config_;
+  Authorization& authorization_;
+  const bool knows_how_;  // the configuration says what to send
   const Events events_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::string session_, version_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Flow>> flows_;
@@ -72,6 +93,8 @@ http::OutboundRequest HttpTransport::request(const char* method) const {
   http::OutboundRequest out{.method = method, .url = config_.url, .reach = http::Reach::kAnywhere};
   for (const auto& header : config_.headers) out.headers.push_back(header);
   for (const auto& [name, secret] : config_.secret_headers) out.headers.emplace_back(name, secret.value);
+  if (const std::string& token = authorization_.token(); !token.empty() && !knows_how_)
+    out.headers.emplace_back("Authorization", "Bearer " + token);
   if (!session_.empty()) out.headers.emplace_back("Mcp-Session-Id", session_);
   if (!version_.empty()) out.headers.emplace_back("MCP-Protocol-Version", version_);
   out.most_bytes = 0xFFFF'FFFF;  // a stream may be long; each of its events is bounded
@@ -85,12 +108,17 @@ void HttpTransport::send(const Json& message) {
   const std::uint64_t number = ++last_;
   auto flow = std::make_unique<Flow>(loop_);
   if (message.contains("method") && message.contains("id")) flow->id = message["id"];
+  flow->message = dump_json(message);
   flows_.emplace(number, std::move(flow));
-  http::OutboundRequest post = request("POST");
-  post.headers.emplace_back("Content-Type", "application/json");
-  post.headers.emplace_back("Accept", "application/json, text/event-stream");
-  post.body = dump_json(message);
-  start(number, std::move(post));
+  post(number);
+}
+
+void HttpTransport::post(std::uint64_t number) {
+  http::OutboundRequest out = request("POST");
+  out.headers.emplace_back("Content-Type", "application/json");
+  out.headers.emplace_back("Accept", "application/json, text/event-stream");
+  out.body = flows_.at(number)->message;
+  start(number, std::move(out));
 }
 
 void HttpTransport::listen() {
@@ -106,6 +134,8 @@ void HttpTransport::start(std::uint64_t number, http::OutboundRequest request) {
   flow.reader.emplace();
   flow.body.clear();
   flow.is_stream = false;
+  flow.challenge.reset();
+  flow.token = authorization_.token();
   flow.transfer = client_.start(std::move(request),
                                 {.head = [this, &flow](const http::ResponseHead& head) { take_head(flow, head); },
                                  .body = [this, number](std::string_view piece) { take_body(number, piece); },
@@ -116,6 +146,9 @@ void HttpTransport::take_head(Flow& flow, const http::ResponseHead& head) {
   flow.status = head.status;
   flow.is_stream = head.status == 200 && head.header("content-type").starts_with("text/event-stream");
   if (const auto session = head.header("mcp-session-id"); !session.empty()) session_ = session;
+  if (knows_how_) return;
+  const Challenge challenge = read_challenge(head.header("www-authenticate"));
+  if (head.status == 401 || (head.status == 403 && challenge.error == "insufficient_scope")) flow.challenge = challenge;
 }
 
 void HttpTransport::take_body(std::uint64_t number, std::string_view piece) {
@@ -166,6 +199,7 @@ void HttpTransport::ended(std::uint64_t number, const Status& status) {
     return drop(number);
   }
   if (flow.status == 404 && !session_.empty()) return close("it does not know the session any more");
+  if (flow.challenge && !flow.listens && !flow.was_renewed) return authorize(number);
   if (flow.listens) return drop(number);  // 405: it has no words of its own
   if (flow.status >= 400) return refuse(number, fmt::format("HTTP {}", flow.status));
   if (!status) return refuse(number, status.error().message);
@@ -173,6 +207,20 @@ void HttpTransport::ended(std::uint64_t number, const Status& status) {
   if (closed_ || !flows_.contains(number)) return;
   if (!flows_.at(number)->id.is_null()) return refuse(number, "it answered with something else");
   drop(number);
+}
+
+// It is sent once more when that may help.
+void HttpTransport::authorize(std::uint64_t number) {
+  const Flow& flow = *flows_.at(number);
+  authorization_.refused(flow.token, *flow.challenge, [this, number, alive = alive_](bool again) {
+    if (!*alive || !flows_.contains(number)) return;
+    if (again) {
+      flows_.at(number)->was_renewed = true;
+      return post(number);
+    }
+    const std::string& failure = authorization_.failure();
+    refuse(number, authorization_.wants_person() || failure.empty() ? "it wants somebody to sign in" : failure);
+  });
 }
 
 // Goes on with a stream from its last event. One that has none cannot be gone on with, unless it is the server's own.
@@ -215,8 +263,8 @@ void HttpTransport::close(const std::string& why) {
 }  // namespace
 
 std::unique_ptr<Transport> make_http_transport(net::Loop& loop, http::Client& client, const config::McpServer& config,
-                                               Transport::Events events) {
-  return std::make_unique<HttpTransport>(loop, client, config, std::move(events));
+                                               Authorization& authorization, Transport::Events events) {
+  return std::make_unique<HttpTransport>(loop, client, config, authorization, std::move(events));
 }
 
 }  // namespace agentd::mcp

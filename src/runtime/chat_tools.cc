@@ -308,7 +308,8 @@ void ChatTurn::ask_next_elicitation() {
   const bool usable = schema::compile(asked.schema).has_value();
   Json about = {{"tool", uses_.contains(call) ? uses_.at(call).name : ""}};
   about.update(asked.about);
-  open_gate({.kind = Gate::Kind::kElicitation,
+  const bool signs_in = about.value("kind", "") == kSignInKind;
+  open_gate({.kind = signs_in ? Gate::Kind::kSignIn : Gate::Kind::kElicitation,
              .question = chat_.settings.redactor().redact(asked.message),
              .schema = usable ? asked.schema : Json{{"type", "object"}},
              .call = call},

@@ -59,7 +59,7 @@ bool ChatTurn::waits_for_answer() const { return task().open_gate() != nullptr; 
 void ChatTurn::begin() {
   edit_activity().round = progress_.rounds + 1;
   if (const Gate* gate = task().open_gate()) {
-    if (gate->kind != Gate::Kind::kElicitation) {
+    if (!gate->is_of_tool()) {
       set_phase("waiting");
       return watch_deadline();
     }

@@ -13,7 +13,7 @@
 namespace agentd::runtime {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKinds = {"question", "approval", "elicitation"};
+constexpr std::array<std::string_view, 4> kKinds = {"question", "approval", "elicitation", kSignInKind};
 constexpr std::array<std::string_view, 6> kYes = {"approve", "approved", "yes", "y", "ok", "allow"};
 constexpr std::array<std::string_view, 6> kNo = {"deny", "denied", "no", "n", "refuse", "reject"};
 

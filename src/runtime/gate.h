@@ -17,12 +17,15 @@ namespace agentd::runtime {
 inline constexpr char kGateKey[] = "https://agentd.dev/a2a/gate";
 // Stands for who answered when nobody did.
 inline constexpr char kNobody[] = "nobody";
+// `kind` of what a tool asks, in ToolQuestion::about, when it is Gate::Kind::kSignIn.
+inline constexpr char kSignInKind[] = "sign_in";
 
 struct Gate {
   enum class Kind : std::uint8_t {
     kQuestion,     // the agent's own (ask_human)
     kApproval,     // whether a tool may be used
     kElicitation,  // a tool's, while it works
+    kSignIn,       // a tool's, which waits for a person to sign in elsewhere (AUTH_REQUIRED)
   };
   std::string id = {};
   Kind kind = Kind::kQuestion;
@@ -35,6 +38,8 @@ struct Gate {
   bool operator==(const Gate&) const = default;
 
   [[nodiscard]] bool is_open() const { return answered_by.empty(); }
+  // Whether a tool waits for it, which is gone with the daemon.
+  [[nodiscard]] bool is_of_tool() const { return kind == Kind::kElicitation || kind == Kind::kSignIn; }
   // Whether it decides on the use of a tool, be it a subagent's, which is asked about as tools ask.
   [[nodiscard]] bool is_approval() const;
 };

@@ -61,8 +61,15 @@ std::string ToolNames::next(const std::string& server, const std::string& tool) 
 }
 
 McpTools::McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children,
-                   http::Client& client)
-    : loop_(loop), clock_(clock), processes_(processes), children_(children), client_(client) {}
+                   http::Client& client, Instance& instance, std::string redirect_uri)
+    : loop_(loop),
+      clock_(clock),
+      processes_(processes),
+      children_(children),
+      client_(client),
+      instance_(instance),
+      redirect_uri_(std::move(redirect_uri)),
+      sign_ins_(loop) {}
 
 std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
   mcp::Server::Events events{
@@ -70,7 +77,11 @@ std::unique_ptr<mcp::Server> McpTools::start(const config::McpServer& server) {
       .child_started = [this, name = server.name](process::ChildId node,
                                                   int pid) { children_.started(node, pid, "mcp:" + name); },
       .child_ended = [this](process::ChildId node) { children_.reaped(node); }};
-  return std::make_unique<mcp::Server>(loop_, processes_, client_, server, std::move(events));
+  const std::string kept = "mcp:" + server.name;
+  mcp::SignIn sign_in{.redirect_uri = redirect_uri_, .kept = instance_.kept(kept), .keep = [this, kept](Json tokens) {
+                        instance_.keep(kept, std::move(tokens));
+                      }};
+  return std::make_unique<mcp::Server>(loop_, processes_, client_, server, std::move(events), std::move(sign_in));
 }
 
 void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
@@ -79,6 +90,9 @@ void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
     const auto known = servers_.find(server.name);
     const bool same = known != servers_.end() && known->second.server->config() == server;
     next[server.name] = same ? std::move(known->second) : Known{.server = start(server), .since_ms = clock_.mono_ms()};
+  }
+  for (const auto& [name, known] : servers_) {
+    if (known.server) sign_ins_.forget(*known.server);
   }
   servers_ = std::move(next);
   changed();
@@ -96,17 +110,22 @@ std::vector<McpTools::Named> McpTools::named() const {
   std::vector<Named> out;
   ToolNames names;
   for (const auto& [name, known] : servers_) {
+    if (known.server->wants_sign_in()) out.push_back({names.next(name, "sign_in"), *known.server, nullptr});
     for (const mcp::Tool& tool : known.server->tools())
-      out.push_back({names.next(name, tool.name), *known.server, tool});
+      out.push_back({names.next(name, tool.name), *known.server, &tool});
   }
   return out;
 }
 
 void McpTools::list(std::vector<ToolFacts>& out) const {
   for (const auto& [name, server, tool] : named()) {
-    out.push_back({.spec = {.name = name, .description = tool.description, .schema = tool.schema},
-                   .read_only = tool.read_only,
-                   .beside_others = tool.read_only});
+    if (tool == nullptr) {
+      out.push_back(McpSignIns::facts(name, server.config().name));
+      continue;
+    }
+    out.push_back({.spec = {.name = name, .description = tool->description, .schema = tool->schema},
+                   .read_only = tool->read_only,
+                   .beside_others = tool->read_only});
   }
 }
 
@@ -114,6 +133,7 @@ std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listene
   const auto tools = named();
   const auto known = std::ranges::find(tools, request.name, &Named::name);
   if (known == tools.end()) return nullptr;
+  if (known->tool == nullptr) return sign_in(known->server, request, std::move(listener));
   mcp::CallListener heard{
       .owner = request.principal,
       .progress = [](double, double, const std::string&) {},
@@ -124,7 +144,18 @@ std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listene
             if (!result) return done({.text = result.error().message, .is_error = true});
             done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
           }};
-  return std::make_unique<McpUse>(known->server.call(known->tool.name, std::move(request.arguments), std::move(heard)));
+  return std::make_unique<McpUse>(
+      known->server.call(known->tool->name, std::move(request.arguments), std::move(heard)));
+}
+
+// Turns wait for what it lists then, as for one that has just been started.
+std::unique_ptr<ToolUse> McpTools::sign_in(mcp::Server& server, const ToolRequest& request, ToolListener listener) {
+  return sign_ins_.use(server, request, std::move(listener), [this, name = server.config().name] {
+    const auto known = servers_.find(name);
+    if (known == servers_.end()) return;
+    known->second.since_ms = clock_.mono_ms();
+    known->second.settled = false;
+  });
 }
 
 }  // namespace agentd::runtime

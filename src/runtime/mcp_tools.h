@@ -16,6 +16,8 @@
 #include "net/loop.h"
 #include "process/child.h"
 #include "runtime/child_list.h"
+#include "runtime/instance.h"
+#include "runtime/mcp_sign_in.h"
 #include "runtime/tools.h"
 
 namespace agentd::runtime {
@@ -23,8 +25,8 @@ namespace agentd::runtime {
 class McpTools final : public ToolSource {
  public:
   // The references outlive this.
-  McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children,
-           http::Client& client);
+  McpTools(net::Loop& loop, const Clock& clock, process::Children& processes, ChildList& children, http::Client& client,
+           Instance& instance, std::string redirect_uri);
 
   void set_servers(const std::vector<config::McpServer>& servers);
   // All of them end; for the stop of the daemon.
@@ -35,15 +37,19 @@ class McpTools final : public ToolSource {
   // Until each server was there, or lost, for the first time; at most ten seconds.
   [[nodiscard]] bool is_starting() const override;
   [[nodiscard]] std::unique_ptr<ToolUse> use(ToolRequest request, ToolListener listener) override;
+  // What a browser came back with from a sign-in. False: none waits for it.
+  [[nodiscard]] bool came_back(const http::Query& back) { return sign_ins_.came_back(back); }
 
  private:
   [[nodiscard]] std::unique_ptr<mcp::Server> start(const config::McpServer& server);
   struct Named {
     std::string name;
     mcp::Server& server;
-    const mcp::Tool& tool;
+    const mcp::Tool* tool;  // null: signing in
   };
   [[nodiscard]] std::vector<Named> named() const;
+  [[nodiscard]] std::unique_ptr<ToolUse> sign_in(mcp::Server& server, const ToolRequest& request,
+                                                 ToolListener listener);
 
   struct Known {
     std::unique_ptr<mcp::Server> server;
@@ -56,6 +62,9 @@ class McpTools final : public ToolSource {
   process::Children& processes_;
   ChildList& children_;
   http::Client& client_;
+  Instance& instance_;
+  const std::string redirect_uri_;
+  McpSignIns sign_ins_;
   std::map<std::string, Known> servers_;  // by name
 };
 

@@ -131,9 +131,10 @@ void Tasks::set_link(Task& task, Link link) {
 }
 
 void Tasks::open_gate(Task& task, Gate gate, Json message) {
+  const bool signs_in = gate.kind == Gate::Kind::kSignIn;
   task.gate = std::move(gate);
   add_to_history(task, message);
-  set_state(task, a2a::TaskState::kInputRequired, std::move(message));
+  set_state(task, signs_in ? a2a::TaskState::kAuthRequired : a2a::TaskState::kInputRequired, std::move(message));
 }
 
 void Tasks::close_gate(Task& task, const std::string& by) {

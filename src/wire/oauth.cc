@@ -40,6 +40,7 @@ constexpr Rate kAsks{.burst = 5, .per_ms = 60'000};
 constexpr Rate kPolls{.burst = 30, .per_ms = 30'000};
 
 std::vector<std::string_view> methods_of(const http::Request& header) {
+  if (header.path == runtime::kSignInCallback) return {"GET"};
   if (header.path == kSession || header.path == kMetadata) return {"GET", "HEAD"};
   if (header.path == kPage) return {"GET", "HEAD", "POST"};
   if (header.path == kLaunch && header.peer.uid < 0) return {"GET"};
@@ -112,10 +113,11 @@ Response polled(const runtime::SignIn::Answer& answered, std::int64_t life_ms) {
 
 }  // namespace
 
-OAuth::OAuth(runtime::SignIn& sign_in, command::Commands& commands, const access::Sessions& sessions,
-             const config::DeviceGrant& config, const Clock& clock, std::string issuer,
-             std::vector<std::string> origins)
+OAuth::OAuth(runtime::SignIn& sign_in, runtime::McpTools& mcp, command::Commands& commands,
+             const access::Sessions& sessions, const config::DeviceGrant& config, const Clock& clock,
+             std::string issuer, std::vector<std::string> origins)
     : sign_in_(sign_in),
+      mcp_(mcp),
       sessions_(sessions),
       config_(config),
       clock_(clock),
@@ -128,7 +130,7 @@ OAuth::OAuth(runtime::SignIn& sign_in, command::Commands& commands, const access
 bool OAuth::has(const http::Request& header) const {
   const std::string_view path = header.path;
   if (path == kLaunch) return header.peer.uid >= 0 || (header.peer.loopback && header.method == "GET");
-  return path == kToken || path == kRevoke || path == kSession ||
+  return path == kToken || path == kRevoke || path == kSession || path == runtime::kSignInCallback ||
          (config_.enabled && (path == kAsk || path == kPage || path == kMetadata));
 }
 
@@ -145,6 +147,7 @@ Handled OAuth::handle(const http::Request& request, const access::Access& access
   if (request.path == kMetadata) return metadata();
   if (request.path == kPage && request.method != "POST") return approval_.show(request, identify);
   if (request.path == kSession) return session(request, identify);
+  if (request.path == runtime::kSignInCallback) return came_back(request);
   if (request.path == kLaunch && request.method == "GET") return launch_browser(request);
   const auto form = read_form(request.body);
   if (!form) return refuse("invalid_request", form.error().message);
@@ -245,6 +248,22 @@ Handled OAuth::launch_browser(const http::Request& request) {
         .headers = {{"Location", std::string(config_.enabled ? kPage : kSession)},
                     {"Set-Cookie", set_session_cookie(request, *token, runtime::SignIn::kLaunchTtlMs / 1'000)},
                     {"Referrer-Policy", "no-referrer"}}};  // the code stands in the address
+  });
+}
+
+// Who comes is known by the state in the address, which only who visited the URL of the question can have.
+Handled OAuth::came_back(const http::Request& request) {
+  if (auto refused = too_often(polls_, request, kPolls)) return *std::move(refused);
+  return Work([this, query = request.query] {
+    if (mcp_.came_back(query)) {
+      return html_page(
+          200, "Thank you",
+          "<p>The daemon goes on by itself now: what comes of it stands in the task that asked. You can close "
+          "this page.</p>",
+          "no-referrer");
+    }
+    return html_page(403, "Nobody waits for this sign-in",
+                     "<p>It was finished or given up already. Ask the agent to sign in once more.</p>", "no-referrer");
   });
 }
 

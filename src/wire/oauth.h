@@ -1,6 +1,8 @@
 // OAuth: the endpoints of device sign-in and of launch over HTTP (RFC 8628, 7009 and 8414; access.md section 4): their bytes. What
 // they change is runtime/sign_in.h.
 //
+// Here too comes back whoever signed the daemon in elsewhere (runtime/mcp_sign_in.h), with what is theirs alone to know.
+//
 // Launch: a program beside the daemon asks for a code over a unix socket, and shows it over loopback at the origin that it is
 // for, or has a browser show it, which gets its session as a cookie. It is there while device sign-in is off too.
 //
@@ -20,6 +22,7 @@
 #include "config/snapshot.h"
 #include "http/message.h"
 #include "http/target.h"
+#include "runtime/mcp_tools.h"
 #include "runtime/sign_in.h"
 #include "wire/approval.h"
 #include "wire/handled.h"
@@ -30,7 +33,7 @@ class OAuth final {
  public:
   // `issuer`: the daemon's URL without a slash at the end. `origins`: those of this machine that it is found at. The
   // references outlive this.
-  OAuth(runtime::SignIn& sign_in, command::Commands& commands, const access::Sessions& sessions,
+  OAuth(runtime::SignIn& sign_in, runtime::McpTools& mcp, command::Commands& commands, const access::Sessions& sessions,
         const config::DeviceGrant& config, const Clock& clock, std::string issuer, std::vector<std::string> origins);
 
   // Whether the path is there for who asks.
@@ -48,9 +51,11 @@ class OAuth final {
   [[nodiscard]] Handled launch_browser(const http::Request& request);
   [[nodiscard]] http::Response session(const http::Request& request, const Identify& identify) const;
   [[nodiscard]] Handled revoke(const http::Query& form);
+  [[nodiscard]] Handled came_back(const http::Request& request);
   [[nodiscard]] http::Response metadata() const;
 
   runtime::SignIn& sign_in_;  // core thread
+  runtime::McpTools& mcp_;    // core thread
   const access::Sessions& sessions_;
   const config::DeviceGrant& config_;
   const Clock& clock_;

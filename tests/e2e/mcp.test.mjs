@@ -1,5 +1,5 @@
-// mcp_conformance: the public kit's scenarios for clients, against the real daemon over HTTP. Those of the kit that begin with auth/ are
-// about OAuth, which the daemon does not do.
+// mcp_conformance: the public kit's scenarios for clients, against the real daemon over HTTP: all but auth/client-credentials-jwt, for the
+// daemon signs no assertions.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -10,7 +10,14 @@ import { makeFolder, removeFolder } from './processes.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-for (const scenario of ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry']) {
+const OAUTH = [
+  'metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'scope-from-www-authenticate',
+  'scope-from-scopes-supported', 'scope-omitted-when-undefined', 'scope-step-up', 'scope-retry-limit', 'token-endpoint-auth-basic',
+  'token-endpoint-auth-post', 'token-endpoint-auth-none', 'resource-mismatch', 'pre-registration', '2025-03-26-oauth-metadata-backcompat',
+  '2025-03-26-oauth-endpoint-fallback', 'client-credentials-basic',
+].map((name) => `auth/${name}`);
+
+for (const scenario of ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry', ...OAUTH]) {
   test(`mcp_conformance: ${scenario}`, async (t) => {
     const folder = makeFolder();
     t.after(() => removeFolder(folder));
