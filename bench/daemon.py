@@ -92,21 +92,23 @@ class Daemon:
                 "Content-Length": str(len(body.encode()))}
         return ("POST / HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in head.items()) + "\r\n" + body).encode()
 
-    def call(self, method: str, params: dict, headers: dict | None = None) -> dict:
-        """The result of a call that is answered at once."""
+    def answer(self, method: str, params: dict, headers: dict | None = None) -> bytes:
+        """The answer as it came, which may be a refusal."""
         request = urllib.request.Request(self.url, self.envelope(method, params).encode(),
                                          {**HEADERS, **(headers or {})})
         with urllib.request.urlopen(request, timeout=30) as response:
-            answer = json.load(response)
+            return response.read()
+
+    def call(self, method: str, params: dict, headers: dict | None = None) -> dict:
+        """The result of a call that is answered at once."""
+        answer = json.loads(self.answer(method, params, headers))
         if "result" not in answer:
             raise RuntimeError(f"agentd refused {method}: {answer}")
         return answer["result"]
 
     def command(self, headers: dict | None = None, **envelope: str) -> dict:
         """What an op answers."""
-        command_message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "extensions": [COMMAND],
-                           "parts": [{"data": {"agentd": envelope}}]}
-        return self.call("SendMessage", {"message": command_message}, {**(headers or {}), "A2A-Extensions": COMMAND})
+        return self.call("SendMessage", command_message(envelope), {**(headers or {}), "A2A-Extensions": COMMAND})
 
     def newest(self) -> int:
         """The number of the newest event."""
@@ -118,6 +120,11 @@ class Daemon:
 
 
 HEADERS = {"Content-Type": "application/json", "A2A-Version": "1.0", "A2A-Extensions": EVENTS}
+
+
+def command_message(envelope: dict) -> dict:
+    return {"message": {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "extensions": [COMMAND],
+                        "parts": [{"data": {"agentd": envelope}}]}}
 
 
 def message(text: str, message_id: str | None = None) -> dict:

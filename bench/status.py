@@ -1,13 +1,20 @@
 """What 20 clients that read `status` once a second cost those who follow the feed: the instance has 500 runs and 500
 conversations, and 1,000 streams are sent 50 events a second (command.md section 4)."""
+import os
+import pathlib
+import re
 import statistics
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import typing
+import urllib.request
 import uuid
 
 from bench import Bench, load
-from daemon import Daemon, merged, message
+from daemon import COMMAND, Daemon, command_message, merged, message
 from fan_out import WARM_UP_SECONDS, paced_rules, subscribe_options
 from streams import OPERATOR
 
@@ -19,13 +26,15 @@ GREETING = {"when": {"text": "^hello"}, "reply": [{"text": "Hello."}]}
 
 
 class Readers:
-    """Reads at a steady rate while it is entered, whoever many of them there are behind it."""
+    """Reads at a steady rate while it is entered, whoever many of them there are behind it. What is read is not looked at: that
+    would cost more than to make it."""
 
-    def __init__(self, read: typing.Callable[[], object]):
-        self.read, self.times, self.over = read, [], threading.Event()
+    def __init__(self, bench: Bench, read: typing.Callable[[], bytes]):
+        self.cpu, self.read, self.times, self.over = bench.client_cpu, read, [], threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self) -> None:
+        os.sched_setaffinity(0, {self.cpu})  # of this thread
         due = time.monotonic()
         while not self.over.wait(max(0.0, due - time.monotonic())):
             due += 1 / READS_PER_SECOND
@@ -40,6 +49,32 @@ class Readers:
     def __exit__(self, *_):
         self.over.set()
         self.thread.join()
+
+
+class Files:
+    """`with Files(bench, content) as url`: a server of one file, on the server's core: what reading costs whoever makes what is read."""
+
+    def __init__(self, bench: Bench, content: bytes):
+        self.command = ["taskset", "--cpu-list", str(bench.server_cpu), sys.executable, "-u", "-m", "http.server", "--bind",
+                        "127.0.0.1", "0"]
+        self.content = content
+
+    def __enter__(self) -> str:
+        self.folder = tempfile.TemporaryDirectory(prefix="agentd-")
+        (pathlib.Path(self.folder.name) / "status").write_bytes(self.content)
+        self.process = subprocess.Popen(self.command, cwd=self.folder.name, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        text=True)
+        return re.search(r"http://[^/]*/", self.process.stdout.readline())[0] + "status"
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def get(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=30) as response:
+        return response.read()
 
 
 def fill(daemon: Daemon) -> None:
@@ -60,16 +95,23 @@ def followed(bench: Bench, daemon: Daemon) -> dict:
 
 
 def status(bench: Bench) -> dict:
-    alone, beside, times = [], [], []
+    alone, control, polled, times = [], [], [], []
+
+    def read_status(daemon: Daemon) -> bytes:
+        return daemon.answer("SendMessage", command_message({"op": "status"}), {"A2A-Extensions": COMMAND})
+
+    def with_readers(daemon: Daemon, read: typing.Callable[[], bytes], found: list) -> list:
+        with Readers(bench, read) as readers:
+            found.append(followed(bench, daemon)["p99_us"])
+        return readers.times
+
     for _ in range(bench.rounds):
-        for polled in (False, True):
-            with Daemon(bench.agentd, CONFIG, bench.server_cpu, [GREETING, *paced_rules(PERIOD_MS)]) as daemon:
-                fill(daemon)
-                if not polled:
-                    alone.append(followed(bench, daemon)["p99_us"])
-                    continue
-                with Readers(lambda d=daemon: d.command(op="status")) as readers:
-                    beside.append(followed(bench, daemon)["p99_us"])
-                times += readers.times
-    return {"status_p99_alone_ms": min(alone) / 1e3, "status_p99_ms": min(beside) / 1e3,
-            "status_answer_ms": statistics.median(times) * 1e3, "status_reads": len(times)}
+        with Daemon(bench.agentd, CONFIG, bench.server_cpu, [GREETING, *paced_rules(PERIOD_MS)]) as daemon:
+            fill(daemon)
+            alone.append(followed(bench, daemon)["p99_us"])
+            with Files(bench, read_status(daemon)) as url:
+                with_readers(daemon, lambda: get(url), control)  # pylint: disable=cell-var-from-loop
+            times += with_readers(daemon, lambda: read_status(daemon), polled)  # pylint: disable=cell-var-from-loop
+    return {"status_p99_alone_ms": min(alone) / 1e3, "status_p99_control_ms": min(control) / 1e3,
+            "status_p99_ms": min(polled) / 1e3, "status_answer_ms": statistics.median(times) * 1e3,
+            "status_reads": len(times)}

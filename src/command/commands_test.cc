@@ -228,7 +228,7 @@ TEST_F(CommandsTest, TheStatusIsAsNewAsItsSeq) {
   const auto say = [&] {
     Json message = marked({{{"text", "hi"}}});
     message["contextId"] = "chat";
-    got(send(call(), std::move(message)));
+    got(send(call(), message));
   };
   const auto conversation = [&] {
     return got(send(call(), marked({part({{"op", "status"}})})))["message"]["parts"][0]["data"]["conversations"][0];
