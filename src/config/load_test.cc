@@ -113,12 +113,12 @@ TEST_F(Config, ReportsEveryFaultOfTypeAndRangeInTheOrderOfTheFile) {
                 "13:45: agent.model.script: is not a text: quote it; expected a path",
                 "14:9: store.kind: is not a choice; expected one of sqlite, memory",
             }));
-  EXPECT_EQ(faults("- a\n"), (Texts{"1:1: is not a mapping; expected a mapping with members of agent, mcp, a2a, store, "
+  EXPECT_EQ(faults("- a\n"), (Texts{"1:1: is not a mapping; expected a mapping with members of agent, mcp, children, a2a, store, "
                                     "workflows, log"}));
 }
 
 TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {
-  const std::string keys = "; expected a mapping with members of agent, mcp, a2a, store, workflows, log";
+  const std::string keys = "; expected a mapping with members of agent, mcp, children, a2a, store, workflows, log";
   EXPECT_EQ(faults("a2a:\n  lisen: x\n  ring: 5\n  zebra: 1\n'a2a.url': x\n"),
             (Texts{"2:3: a2a.lisen: is not a known key; did you mean a2a.listen?",
                    "3:3: a2a.ring: is not a known key; did you mean a2a.events.ring?",

@@ -99,6 +99,12 @@ struct Snapshot {
     std::vector<std::string> files;  // paths of mcpServers documents; what they say is among `servers`
   } mcp;
 
+  // Bounds on each child process, with all below it; 0 = none.
+  struct {
+    std::uint64_t memory = 0, processes = 0;
+    double cpu = 0;
+  } children;
+
   struct {
     std::string kind = "sqlite";
     std::string path;  // folder; default: agentd/ in the XDG state folder

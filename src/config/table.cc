@@ -152,6 +152,14 @@ constexpr Row kRows[] = {
     {"mcp.files", kPaths, kNone, AGENTD_SLOT(mcp.files), "", {0, 64},
      "Further servers, in mcpServers documents such as .mcp.json."},
 
+    {"children", kSection, kNone, nullptr, "", {},
+     "What each child process may use, with all that it starts: MCP servers, subagents, commands of workflows. Needs cgroup v2."},
+    {"children.memory", kSize, kRestart, AGENTD_SLOT(children.memory), "0", {0, kMillion * kMillion},
+     "Bytes of memory; more, and all of it is killed. 0: as much as there is."},
+    {"children.processes", kInteger, kRestart, AGENTD_SLOT(children.processes), "0", {0, kMillion},
+     "Processes and threads. 0: as many as it likes."},
+    {"children.cpu", kNumber, kRestart, AGENTD_SLOT(children.cpu), "0", {0, 1024}, "Processors, such as 1.5. 0: all."},
+
     {"a2a", kSection, kNone, nullptr, "", {},
      "The A2A interface: addresses, callers, the events extension."},
     {"a2a.listen", kListen, kRestart, AGENTD_SLOT(a2a.listen), "http://127.0.0.1:8420", {1, 16},

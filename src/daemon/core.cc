@@ -13,6 +13,10 @@ constexpr std::int64_t kOperatorPatienceMs = 600'000;
 constexpr std::int64_t kTidyMs = 60'000;
 constexpr std::int64_t kKeyLifeMs = 24LL * 3600 * 1000;
 
+process::ChildLimits limits_of(const config::Snapshot& config) {
+  return {.memory = config.children.memory, .processes = config.children.processes, .cpu = config.children.cpu};
+}
+
 }  // namespace
 
 Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed& feed, access::Sessions& sessions,
@@ -25,7 +29,7 @@ Core::Core(net::Loop& loop, const Setup& setup, store::Store& store, feed::Feed&
       instance_(loop, feed, journal_, clock, setup.config.agent.name, config::name_of(setup.config.agent.model)),
       tasks_(journal_, feed, clock, setup.config.store.tasks),
       conversations_(journal_, feed, clock, setup.config.store.conversations),
-      processes_(loop),
+      processes_(loop, limits_of(setup.config)),
       children_(feed, clock),
       runs_(processes_, children_, journal_, feed, clock, tasks_, instance_, setup.workflows, setup.config.store.runs),
       client_(loop),

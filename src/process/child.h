@@ -10,7 +10,7 @@
 // No descendant of a child, not even one that left the group or the session, outlives the child's end or the
 // daemon's (kill -9 included) by 2 s. Output past the cap is dropped and counted, the child goes on. Kill
 // ladder on cancel and time-out: SIGTERM to the group, SIGKILL to all after 1 s, everything reaped before
-// `done` is called. Needs Linux 5.9 and a mounted /proc.
+// `done` is called. Needs Linux 5.9 and a mounted /proc. With limits, each child is bound with all below it (process/cgroups.h).
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "net/loop.h"
+#include "process/cgroups.h"
 
 namespace agentd::process {
 
@@ -53,8 +54,10 @@ using ChildId = std::uint64_t;  // never used twice in one life; the feed's `nod
 
 class Children final {
  public:
-  explicit Children(net::Loop& loop);  // SIGPIPE is ignored in the whole process from here on
-  ~Children();                         // kills and reaps what is left, at most 3 s; no `done` is called
+  // SIGPIPE is ignored in the whole process from here on. Limits that cannot be had here are said to be by a warning in the log, and there
+  // are none then.
+  explicit Children(net::Loop& loop, const ChildLimits& limits = {});
+  ~Children();  // kills and reaps what is left, at most 3 s; no `done` is called
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 

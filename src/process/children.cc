@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -79,6 +80,9 @@ std::string flaw_of(const ChildSpec& spec) {
 }
 
 std::string failure_text(const Report& report, const std::string& program, const std::string& cwd) {
+  if (report.kind == Report::Kind::kNoGroup) {
+    return fmt::format("cannot enter its control group: {}", std::strerror(report.value));
+  }
   if (report.kind == Report::Kind::kNoFolder) {
     return fmt::format("cannot enter the folder {}: {}", cwd, std::strerror(report.value));
   }
@@ -281,30 +285,49 @@ class Child final {
   net::Timer timeout_;
 };
 
+std::optional<Cgroups> groups_for(const ChildLimits& limits) {
+  if (!limits.any()) return std::nullopt;
+  auto folder = Cgroups::own_folder();
+  auto groups = folder ? Cgroups::set_up(*std::move(folder), limits) : std::unexpected(folder.error());
+  if (groups) return *std::move(groups);
+  log::warn("children cannot be limited here, and are not", {{"why", groups.error().message}});
+  return std::nullopt;
+}
+
 }  // namespace
 
 struct Children::Impl {
-  explicit Impl(net::Loop& its_loop) : loop(its_loop) {}
+  Impl(net::Loop& its_loop, std::optional<Cgroups> its_groups) : loop(its_loop), groups(std::move(its_groups)) {}
 
   void finish(ChildId id, const std::function<void(ChildResult)>& done) {
     auto node = children.extract(id);
     ChildResult result = node.mapped()->result();
+    if (const auto why = groups ? groups->end(id) : std::nullopt) result.reason = *why;
     node = {};  // its descriptors are closed before `done`, which may destroy us
     done(std::move(result));
   }
 
+  [[nodiscard]] Result<Descriptor> group_of(ChildId id) const {
+    if (groups) return groups->make(id);
+    Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!nowhere) return no_process(errno);
+    return nowhere;
+  }
+
   net::Loop& loop;
+  const std::optional<Cgroups> groups;
   Nursery nursery;
   ChildId last_id = 0;
   std::map<ChildId, std::unique_ptr<Child>> children;
 };
 
-Children::Children(net::Loop& loop) {
+Children::Children(net::Loop& loop, const ChildLimits& limits) {
   std::signal(SIGPIPE, SIG_IGN);
   if (::access("/proc/thread-self/children", R_OK) != 0) {
     log::warn("/proc/thread-self/children cannot be read: processes that leave their group will not be found");
   }
-  impl_ = std::make_unique<Impl>(loop);
+  // Before the nursery, which stays in the group of whoever forks it.
+  impl_ = std::make_unique<Impl>(loop, groups_for(limits));
 }
 
 Children::~Children() {
@@ -314,26 +337,34 @@ Children::~Children() {
   }
   const SystemClock clock;
   const std::int64_t deadline = clock.mono_ms() + kFarewellMs;
+  const auto leave_groups = [this] {
+    for (const auto& [id, child] : impl_->children) static_cast<void>(impl_->groups->end(id));
+  };
   while (!supervisors.empty() && clock.mono_ms() < deadline) {
     ::poll(supervisors.data(), supervisors.size(), static_cast<int>(deadline - clock.mono_ms()));
     std::erase_if(supervisors,
                   [](const pollfd& supervisor) { return (supervisor.revents & (POLLRDHUP | POLLHUP)) != 0; });
   }
+  if (impl_->groups) leave_groups();
 }
 
 Result<Children::Started> Children::spawn(ChildSpec spec, std::function<void(ChildResult)> done) {
   auto channels = make_channels();
   if (!channels) return std::unexpected(channels.error());
   std::string flaw = flaw_of(spec);
+  const ChildId id = impl_->last_id + 1;
   int pid = 0;
   if (flaw.empty()) {
+    const auto group = impl_->group_of(id);
+    if (!group) return std::unexpected(group.error());
     const auto command = pack_command(spec);
     if (!command) return std::unexpected(command.error());
     const LaunchFds fds{.command = command->get(),
                         .in = channels->in.theirs.get(),
                         .out = channels->out.theirs.get(),
                         .err = channels->err.theirs.get(),
-                        .control = channels->control.theirs.get()};
+                        .control = channels->control.theirs.get(),
+                        .group = group->get()};
     if (auto launched = impl_->nursery.launch(fds); !launched) return std::unexpected(launched.error());
   }
   // Now only the processes below hold the other ends: when they are gone, or never were, the channels end.
@@ -343,7 +374,7 @@ Result<Children::Started> Children::spawn(ChildSpec spec, std::function<void(Chi
     if (!started) return std::unexpected(started.error());
     pid = *started;
   }
-  const ChildId id = ++impl_->last_id;
+  impl_->last_id = id;
   auto child = std::make_unique<Child>(impl_->loop, std::move(spec), std::move(*channels), std::move(flaw),
                                        [impl = impl_.get(), id, done = std::move(done)] { impl->finish(id, done); });
   child->begin();

@@ -68,7 +68,7 @@ void launch(const LaunchFds& fds, int children) {
     const Report report{.kind = Report::Kind::kNoProcess, .value = errno};
     ::send(fds.control, &report, sizeof report, MSG_NOSIGNAL);
   }
-  for (const int fd : {fds.command, fds.in, fds.out, fds.err, fds.control}) ::close(fd);
+  for (const int fd : {fds.command, fds.in, fds.out, fds.err, fds.control, fds.group}) ::close(fd);
 }
 
 // Supervisors stay in our session; commands leave it and their descendants cannot come back. So a child of

@@ -2,7 +2,7 @@
 //
 // daemon -> nursery: one byte with the descriptors of LaunchFds. Then, over the control socket that is one of
 // them:
-//   command    -> daemon  kStarted, its first words; then kNoFolder or kNoProgram when it comes to nothing
+//   command    -> daemon  kStarted, its first words; then kNoGroup, kNoFolder or kNoProgram when it comes to nothing
 //   nursery or supervisor -> daemon  kNoProcess, instead of kStarted
 //   supervisor -> daemon  kEnded when all are dead; then the end of the stream
 //   daemon -> supervisor  kTerminate: down the kill ladder; the end of the stream: kill everything now
@@ -19,9 +19,9 @@
 namespace agentd::process {
 
 struct Report {
-  enum class Kind : std::uint32_t { kStarted, kNoProcess, kNoFolder, kNoProgram, kEnded };
+  enum class Kind : std::uint32_t { kStarted, kNoProcess, kNoGroup, kNoFolder, kNoProgram, kEnded };
   Kind kind;
-  std::int32_t value;  // the pid; an errno three times; the status of waitpid
+  std::int32_t value;  // the pid; an errno four times; the status of waitpid
 };
 
 inline constexpr char kTerminate = 'T';
@@ -30,6 +30,7 @@ inline constexpr std::int64_t kSweepMs = 2'000;  // for the dying of what was ki
 
 struct LaunchFds {
   int command, in, out, err, control;
+  int group;  // the command writes "0" there before it begins: into a group, or nowhere
 };
 
 // The command in shared memory, readable without an allocation: a header, room for the two arrays that exec

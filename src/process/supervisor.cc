@@ -32,6 +32,10 @@ std::int64_t now_ms() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(127);  // it died before the line above
   tell(fds.control, Report::Kind::kStarted, ::getpid());
+  if (::write(fds.group, "0", 1) != 1) {
+    tell(fds.control, Report::Kind::kNoGroup, errno);
+    ::_exit(127);
+  }
   ::dup2(fds.in, STDIN_FILENO);
   ::dup2(fds.out, STDOUT_FILENO);
   ::dup2(fds.err, STDERR_FILENO);
@@ -143,7 +147,7 @@ void supervise(const LaunchFds& fds) {
     tell(fds.control, Report::Kind::kNoProcess, errno);
     ::_exit(1);
   }
-  for (const int fd : {fds.command, fds.in, fds.out, fds.err}) ::close(fd);
+  for (const int fd : {fds.command, fds.in, fds.out, fds.err, fds.group}) ::close(fd);
   wait_for_end(fds.control, children, pid);
   tell(fds.control, Report::Kind::kEnded, kill_all(children, pid));
   ::_exit(0);
