@@ -22,11 +22,14 @@ constexpr char kDaemon[] = "/daemon";
 constexpr std::string_view kChild = "child-";
 constexpr int kPeriodUs = 100'000;  // of cpu.max, the kernel's own
 
-std::unexpected<Error> unusable(const std::string& what, int error) {
-  return fail(Code::kUnavailable,
-              fmt::format("{}: {}; let systemd hand the group over (Delegate=yes), or take `children` out of the "
-                          "configuration",
-                          what, std::strerror(error)));
+std::unexpected<Error> unusable(const std::string& what) {
+  return fail(Code::kUnavailable, what +
+                                      "; let systemd hand the group over (Delegate=yes), or take `children` out of the "
+                                      "configuration");
+}
+
+std::unexpected<Error> unusable(const std::string& file, int error) {
+  return unusable(fmt::format("{}: {}", file, std::strerror(error)));
 }
 
 Result<Descriptor> open_file(const std::string& file) {
@@ -93,7 +96,7 @@ Result<std::string> Cgroups::own_folder() {
     std::string skipped;
     words >> skipped >> skipped >> skipped >> root >> mount;
   }
-  if (mount.empty()) return unusable("cgroup v2 is not mounted", ENOENT);
+  if (mount.empty()) return unusable("cgroup v2 is not mounted");
   std::istringstream groups(read_file("/proc/self/cgroup"));
   for (std::string line; std::getline(groups, line);) {
     if (!line.starts_with("0::")) continue;
@@ -101,7 +104,7 @@ Result<std::string> Cgroups::own_folder() {
     if (root != "/" && path.starts_with(root)) path.erase(0, root.size());
     return path == "/" ? mount : mount + path;
   }
-  return unusable("/proc/self/cgroup names no group of cgroup v2", ENOENT);
+  return unusable("/proc/self/cgroup names no group of cgroup v2");
 }
 
 Result<Cgroups> Cgroups::set_up(std::string folder, const ChildLimits& limits) {
@@ -110,7 +113,7 @@ Result<Cgroups> Cgroups::set_up(std::string folder, const ChildLimits& limits) {
     std::istringstream words(known);
     bool is_there = false;
     for (std::string word; words >> word;) is_there = is_there || word == controller;
-    if (!is_there) return unusable(fmt::format("{} has no controller for {}", folder, controller), ENOENT);
+    if (!is_there) return unusable(fmt::format("{} has no controller for {}", folder, controller));
   }
   remove_leftovers(folder);
   if (Status made = make_folder(folder + kDaemon); !made) return std::unexpected(made.error());

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kResultBytes = 32U << 10U;  // of a tool, to the model; the whole is an artifact then
 constexpr std::size_t kPutOutBytes = 4U << 20U;   // of all such artifacts of a task: each change writes the whole task
+constexpr std::int64_t kProgressMs = 1'000;
 constexpr std::size_t kShownArguments = 2'000;
 constexpr std::size_t kAskedArguments = 16U << 10U;
 constexpr char kApprove[] = "approve";
@@ -161,6 +162,11 @@ void ChatTurn::use(const llm::ToolCall& call) {
                                     if (self && uses_.contains(call.id)) return elicit(call, std::move(asked));
                                     asked.answer({{"action", "cancel"}});
                                   },
+                              .progress =
+                                  [this, call, weak = weak_from_this()](const std::string& text) {
+                                    const auto self = weak.lock();
+                                    if (self && uses_.contains(call.id)) show_progress(call, text);
+                                  },
                               .withdraw =
                                   [this, call, weak = weak_from_this()](const std::string& id) {
                                     if (const auto self = weak.lock()) withdraw(call, id);
@@ -213,6 +219,16 @@ void ChatTurn::add_result(const llm::ToolCall& call, const std::string& text, bo
   progress_.begun.erase(call.id);
   keep_progress();
   add_row(result_row(facts().context, facts().task, {.call = call, .text = text, .is_error = is_error}));
+}
+
+// As the message of the status, at most once in a second.
+void ChatTurn::show_progress(const llm::ToolCall& call, const std::string& text) {
+  const std::int64_t now = parts_.clock.mono_ms();
+  if (waits_for_answer() || now - progress_shown_ms_ < kProgressMs) return;
+  progress_shown_ms_ = now;
+  const std::string shown = chat_.settings.redactor().redact(text);
+  parts_.tasks.set_state(task(), a2a::TaskState::kWorking,
+                         agent_message(task(), fmt::format("{}: {}", call.name, shown)));
 }
 
 void ChatTurn::show_tool() { set_phase("tool", uses_.begin()->second.name); }

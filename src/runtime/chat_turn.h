@@ -86,6 +86,7 @@ class ChatTurn final : public TurnAtWork {
   void put_out(const llm::ToolCall& call, ToolOutcome& outcome);
   void add_result(const llm::ToolCall& call, const std::string& text, bool is_error);
   void show_tool();
+  void show_progress(const llm::ToolCall& call, const std::string& text);
 
   // `about`: what the question's metadata tell beside.
   void open_gate(Gate gate, const Json& about);
@@ -121,6 +122,7 @@ class ChatTurn final : public TurnAtWork {
   bool shown_ = false;                                      // a part of it is
   std::map<std::string, Use> uses_;                         // by call
   std::deque<std::pair<std::string, ToolQuestion>> asked_;  // by tools, with their call: the first one's gate is open
+  std::int64_t progress_shown_ms_ = 0;                      // monotonic
   std::int64_t clock_since_ms_ = -1;                        // monotonic; -1 = it stands still
   net::Timer starting_, showing_, deadline_, timeout_;
 };

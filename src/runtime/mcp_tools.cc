@@ -1,5 +1,7 @@
 #include "runtime/mcp_tools.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -37,6 +39,14 @@ std::function<void(mcp::Elicitation)> asking(std::function<void(ToolQuestion)> e
             .message = std::move(asked.message),
             .schema = std::move(asked.schema),
             .answer = std::move(asked.answer)});
+  };
+}
+
+std::function<void(double, double, const std::string&)> showing(std::function<void(const std::string&)> show) {
+  if (!show) return nullptr;
+  return [show = std::move(show)](double progress, double total, const std::string& message) {
+    const std::string far = total > 0 ? fmt::format("{} of {}", progress, total) : fmt::format("{}", progress);
+    show(message.empty() ? far : fmt::format("{} ({})", message, far));
   };
 }
 
@@ -136,14 +146,13 @@ std::unique_ptr<ToolUse> McpTools::use(ToolRequest request, ToolListener listene
   if (known->tool == nullptr) return sign_in(known->server, request, std::move(listener));
   mcp::CallListener heard{
       .owner = request.principal,
-      .progress = [](double, double, const std::string&) {},
+      .progress = showing(std::move(listener.progress)),
       .elicit = asking(std::move(listener.elicit)),
       .withdraw = std::move(listener.withdraw),
-      .done =
-          [done = std::move(listener.done)](Result<mcp::ToolResult> result) mutable {
-            if (!result) return done({.text = result.error().message, .is_error = true});
-            done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
-          }};
+      .done = [done = std::move(listener.done)](Result<mcp::ToolResult> result) mutable {
+        if (!result) return done({.text = result.error().message, .is_error = true});
+        done({.text = std::move(result->text), .is_error = result->is_error, .parts = parts_of(result->content)});
+      }};
   return std::make_unique<McpUse>(
       known->server.call(known->tool->name, std::move(request.arguments), std::move(heard)));
 }

@@ -95,7 +95,8 @@ void Tasks::set_state(Task& task, a2a::TaskState state, Json status_message) {
   task.state = state;
   task.status_message = std::move(status_message);
   task.status_ms = std::max(status_time(), task.status_ms);
-  task.states.push_back({state, task.status_ms});
+  // Another word in the same state is no other state.
+  if (task.states.empty() || task.states.back().state != state) task.states.push_back({state, task.status_ms});
   if (task.states.size() > kStates) task.states.erase(task.states.begin());
   entry.index = index_of(task);
   const bool last = a2a::is_terminal(state);

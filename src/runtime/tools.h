@@ -52,6 +52,8 @@ struct ToolQuestion {
 struct ToolListener {
   // A person is asked; null: nobody can be.
   std::function<void(ToolQuestion)> elicit = nullptr;
+  // How far it is, for a person to read. Null: nobody does.
+  std::function<void(const std::string& text)> progress = nullptr;
   // The question of that id needs no answer any more. Null wherever `elicit` is.
   std::function<void(const std::string& id)> withdraw = nullptr;
   // What a model used on the way, and its price in dollars. Returns why no more may be used, if so. Null: nobody counts.

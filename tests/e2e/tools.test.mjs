@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { chatting, open, say, textOf } from './chat.mjs';
 import { GATE } from './contract.mjs';
-import { Daemon, startDaemon } from './harness.mjs';
+import { Daemon, startDaemon, userMessage } from './harness.mjs';
 import { ModelServer } from './model_server.mjs';
 import { allGone, eventually, makeFolder, processOf, removeFolder } from './processes.mjs';
 
@@ -29,6 +29,7 @@ const model = await ModelServer.start([
   { match: { userMessage: 'read it all day', hasToolResult: true }, response: { content: 'Read.' } },
   ...uses('add', 'everything__get-sum', { a: 2, b: 40 }, 'Added.'),
   ...uses('sum up wrongly', 'everything__get-sum', { a: 'two' }, 'It did not work.'),
+  ...uses('take a moment', 'everything__trigger-long-running-operation', { duration: 0.4, steps: 4 }, 'Done.'),
   ...uses('take long', 'everything__trigger-long-running-operation', { duration: 30, steps: 3 }, 'Done.'),
   ...uses('an image', 'everything__get-tiny-image', {}, 'Seen.'),
   ...uses('ask me', 'everything__trigger-elicitation-request', {}, 'Thanks.'),
@@ -98,6 +99,12 @@ test('an image is an artifact, and a note to the model', async () => {
   const image = task.artifacts.find(({ name }) => name === 'everything__get-tiny-image');
   assert.ok(image.parts.some(({ raw, mediaType }) => raw && mediaType === 'image/png'));
   assert.match(toolResult(), /\[image image\/png/);
+});
+
+test('how far a tool is is the message of the status while it works', async () => {
+  const stream = await daemon.stream('SendStreamingMessage', { message: userMessage('take a moment') });
+  const said = (await stream.results()).map(({ statusUpdate }) => statusUpdate?.status.message?.parts[0].text).filter(Boolean);
+  assert.ok(said.some((text) => /^everything__trigger-long-running-operation: .*[1-4] of 4/.test(text)), said.join('\n'));
 });
 
 test('cancel_everywhere_under_2s: a task whose tool is at work is cancelled at once, and the server lives on', async () => {
