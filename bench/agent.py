@@ -1,7 +1,9 @@
 """What the agent's work costs: a round with a chat model, many turns at once that wait for a slow one, a long conversation."""
 import pathlib
 import re
+import threading
 import time
+import typing
 import uuid
 
 from bench import Bench, cpu_seconds
@@ -59,15 +61,36 @@ def crowd(bench: Bench) -> dict:
 
 
 def conversation(bench: Bench) -> dict:
-    """How long a message takes in a conversation of 5,000 messages, and in a new one."""
+    """How long a message takes in a conversation of 5,000 messages, and in a new one; and a read of somebody else's meanwhile."""
     messages = 500 if bench.quick else 2500  # each is answered
     with Model() as model, Daemon(bench.agentd, merged(SQLITE, model.config), bench.server_cpu) as daemon:
-        def took(context: str) -> float:
+        def took(work: typing.Callable[[], object]) -> float:
             begun = time.monotonic()
-            daemon.call("SendMessage", in_context("hello", context))
+            work()
             return (time.monotonic() - begun) * 1e3
+
+        def say(context: str) -> dict:
+            return daemon.call("SendMessage", in_context("hello", context))
+
+        def read_p99() -> float:
+            return sorted(took(lambda: daemon.answer("GetTask", {"id": task})) for _ in range(500))[494]
+
         for _ in range(messages):
-            took("long")
-        long = sorted(took("long") for _ in range(20))[10]
-        fresh = sorted(took(f"fresh{i}") for i in range(20))[10]
-        return {"long_conversation_ms": long, "fresh_conversation_ms": fresh, "long_conversation_messages": 2 * messages}
+            say("long")
+        task = say("other")["task"]["id"]
+        alone = read_p99()
+        over = threading.Event()
+
+        def go_on() -> None:
+            while not over.is_set():
+                say("long")
+
+        talking = threading.Thread(target=go_on)
+        talking.start()
+        beside = read_p99()
+        over.set()
+        talking.join()
+        long = sorted(took(lambda: say("long")) for _ in range(20))[10]
+        fresh = sorted(took(lambda i=i: say(f"fresh{i}")) for i in range(20))[10]
+        return {"long_conversation_ms": long, "fresh_conversation_ms": fresh, "long_conversation_messages": 2 * messages,
+                "others_p99_alone_ms": alone, "others_p99_ms": beside}

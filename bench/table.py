@@ -123,10 +123,11 @@ ROWS = [
         ("crowd_resident_mib", "crowd_threads"),
         lambda r: f"{r['crowd_resident_mib']:.0f} MiB, {r['crowd_threads']:.0f} threads in all",
         lambda r: (r["crowd_resident_mib"] < 95 and r["crowd_threads_more"] <= 4, r["crowd_resident_mib"] < 47)),
-    Row("a message in a conversation of 5,000 messages", "as in a new one", "",
-        ("long_conversation_ms", "fresh_conversation_ms"),
-        lambda r: f"{r['long_conversation_ms']:.1f} ms; in a new one {r['fresh_conversation_ms']:.1f} ms",
-        lambda r: None),
+    Row("p99 of somebody else's GetTask, while a conversation of 5,000 messages goes on", "does not grow", "",
+        ("others_p99_ms",), lambda r: f"{r['others_p99_ms']:.1f} ms",
+        lambda r: at_most(r["others_p99_ms"], MOVED * r["others_p99_alone_ms"], MOVED * r["others_p99_alone_ms"]),
+        lambda r: f"{r['others_p99_alone_ms']:.1f} ms without; a message in it takes {r['long_conversation_ms']:.1f} ms, "
+                  f"in a new one {r['fresh_conversation_ms']:.1f} ms"),
 ]
 
 
