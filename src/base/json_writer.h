@@ -1,4 +1,4 @@
-// ObjectWriter: one JSON object appended to a text, member by member, without building a value first.
+// ObjectWriter, ArrayWriter: JSON appended to a text, member by member and item by item, without building a value first.
 //
 //   ObjectWriter run(out);
 //   run.text("id", payload.id).count("tokens", payload.tokens);
@@ -43,6 +43,20 @@ class ObjectWriter {
                          const std::optional<std::string>& value);  // nothing is left out
   ObjectWriter& counts(std::string_view name, const std::map<std::string, std::uint64_t>& values);
   ObjectWriter& texts(std::string_view name, const std::vector<std::string>& values);
+
+ private:
+  std::string& out_;
+  bool first_ = true;
+};
+
+// An array, item by item: next(), then the item is appended by whoever writes it.
+class ArrayWriter {
+ public:
+  explicit ArrayWriter(std::string& out) : out_(out) { out_ += '['; }
+  void next() {
+    if (!std::exchange(first_, false)) out_ += ',';
+  }
+  void close() { out_ += ']'; }
 
  private:
   std::string& out_;

@@ -13,16 +13,11 @@ constexpr std::size_t kNewest = 500;
 
 // Most of it is what did not change since it was read last: each run that has ended, and each conversation, keeps its text.
 
-// An array that is appended to a text, item by item.
+// A member that is an array of what the feed tells.
 class Items {
  public:
-  Items(ObjectWriter& object, std::string_view name, std::string& out) : out_(out) {
-    object.key(name);
-    out_ += '[';
-  }
-  void next() {
-    if (!std::exchange(first_, false)) out_ += ',';
-  }
+  Items(ObjectWriter& object, std::string_view name, std::string& out) : out_(out), list_((object.key(name), out)) {}
+  void next() { list_.next(); }
   template <class Payload>
   void add(const Payload& payload) {
     next();
@@ -32,11 +27,11 @@ class Items {
     next();
     out_ += json;
   }
-  void close() { out_ += ']'; }
+  void close() { list_.close(); }
 
  private:
   std::string& out_;
-  bool first_ = true;
+  ArrayWriter list_;
 };
 
 std::vector<std::string> names_of(const runtime::Skills& skills) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "llm/failure.h"
 #include "llm/fields.h"
 
@@ -28,45 +29,80 @@ std::string id_of(std::string id) {
   return id;
 }
 
-Json blocks_of(const ChatMessage& message) {
+bool has_blocks(const ChatMessage& message) {
+  return message.role == Role::kTool || !is_blank(message.text) || !message.calls.empty();
+}
+
+void append_blocks(std::string& out, ArrayWriter& blocks, const ChatMessage& message) {
   if (message.role == Role::kTool) {
-    Json result = {{"type", "tool_result"}, {"tool_use_id", id_of(message.call_id)}, {"content", message.text}};
-    if (message.is_error) result["is_error"] = true;
-    return Json::array({std::move(result)});
+    blocks.next();
+    ObjectWriter result(out);
+    result.text("type", "tool_result").text("tool_use_id", id_of(message.call_id)).text("content", message.text);
+    if (message.is_error) result.flag("is_error", true);
+    return result.close();
   }
-  Json blocks = Json::array();
-  if (!is_blank(message.text)) blocks.push_back({{"type", "text"}, {"text", message.text}});
-  for (const auto& call : message.calls) {
+  if (!is_blank(message.text)) {
+    blocks.next();
+    ObjectWriter text(out);
+    text.text("type", "text").text("text", message.text);
+    text.close();
+  }
+  for (const ToolCall& call : message.calls) {
+    blocks.next();
+    ObjectWriter use(out);
+    use.text("type", "tool_use").text("id", id_of(call.id)).text("name", call.name);
     // It takes objects only; what was none comes back to the model as what it wrote.
-    const Json input = call.arguments.is_object() ? call.arguments : Json{{"malformed", call.arguments}};
-    blocks.push_back({{"type", "tool_use"}, {"id", id_of(call.id)}, {"name", call.name}, {"input", input}});
+    use.json("input", call.arguments.is_object() ? call.arguments : Json{{"malformed", call.arguments}});
+    use.close();
   }
-  return blocks;
 }
 
-Json messages_json(const ChatRequest& request) {
-  Json messages = Json::array();
-  for (const auto& message : request.messages) {
-    Json blocks = blocks_of(message);
-    if (blocks.empty()) continue;
-    const char* role = message.role == Role::kAssistant ? "assistant" : "user";
-    if (messages.empty() || messages.back()["role"] != role) {
-      messages.push_back({{"role", role}, {"content", Json::array()}});
+std::string_view role_of(const ChatMessage& message) { return message.role == Role::kAssistant ? "assistant" : "user"; }
+
+// Those of one role in a row are one message.
+void append_messages(std::string& out, const ChatRequest& request) {
+  ArrayWriter list(out);
+  for (auto next = request.messages.begin(); next != request.messages.end();) {
+    if (!has_blocks(*next)) {
+      ++next;
+      continue;
     }
-    for (auto& block : blocks) messages.back()["content"].push_back(std::move(block));
+    list.next();
+    ObjectWriter message(out);
+    const std::string_view role = role_of(*next);
+    message.text("role", role).key("content");
+    ArrayWriter blocks(out);
+    for (; next != request.messages.end() && (role_of(*next) == role || !has_blocks(*next)); ++next) {
+      append_blocks(out, blocks, *next);
+    }
+    blocks.close();
+    message.close();
   }
-  return messages;
+  list.close();
 }
 
-Json body_json(const ChatRequest& request, const config::Model& model, const config::Endpoint& endpoint) {
-  Json body = {{"model", endpoint.model}, {"max_tokens", model.max_tokens}, {"stream", true}};
-  if (!is_blank(request.instructions)) body["system"] = request.instructions;
-  if (model.temperature) body["temperature"] = *model.temperature;
-  for (const auto& tool : request.tools) {
-    body["tools"].push_back({{"name", tool.name}, {"description", tool.description}, {"input_schema", tool.schema}});
+// As text, without building it first: a conversation may be long, and this is on the thread that everybody waits for.
+std::string body_of(const ChatRequest& request, const config::Model& model, const config::Endpoint& endpoint) {
+  std::string out;
+  ObjectWriter body(out);
+  body.text("model", endpoint.model).count("max_tokens", model.max_tokens).flag("stream", true);
+  if (!is_blank(request.instructions)) body.text("system", request.instructions);
+  if (model.temperature) body.json("temperature", *model.temperature);
+  if (!request.tools.empty()) {
+    body.key("tools");
+    ArrayWriter tools(out);
+    for (const ToolSpec& tool : request.tools) {
+      tools.next();
+      ObjectWriter writer(out);
+      writer.text("name", tool.name).text("description", tool.description).json("input_schema", tool.schema);
+      writer.close();
+    }
+    tools.close();
   }
-  body["messages"] = messages_json(request);
-  return body;
+  body.key("messages");
+  append_messages(out, request);
+  body.close();
+  return out;
 }
 
 std::unexpected<Error> malformed(std::string_view what) {
@@ -94,7 +130,7 @@ http::OutboundRequest anthropic_request(const ChatRequest& request, const config
       .headers = {{"Content-Type", "application/json"},
                   {"Accept", "text/event-stream"},
                   {"anthropic-version", "2023-06-01"}},
-      .body = dump_json(body_json(request, model, endpoint))};
+      .body = body_of(request, model, endpoint)};
   if (endpoint.api_key) outbound.headers.emplace_back("x-api-key", endpoint.api_key->value);
   return outbound;
 }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/json_writer.h"
 #include "llm/failure.h"
 #include "llm/fields.h"
 
@@ -12,58 +13,96 @@ namespace {
 
 using Role = ChatMessage::Role;
 
-Json call_json(const ToolCall& call) {
-  const std::string arguments =
-      call.arguments.is_string() ? call.arguments.get<std::string>() : dump_json(call.arguments);
-  return {{"id", call.id}, {"type", "function"}, {"function", {{"name", call.name}, {"arguments", arguments}}}};
+void append_call(std::string& out, const ToolCall& call) {
+  ObjectWriter writer(out);
+  writer.text("id", call.id).text("type", "function").key("function");
+  ObjectWriter function(out);
+  function.text("name", call.name)
+      .text("arguments",
+            call.arguments.is_string() ? call.arguments.get_ref<const std::string&>() : dump_json(call.arguments));
+  function.close();
+  writer.close();
 }
 
-Json message_json(const ChatMessage& message) {
-  switch (message.role) {
-    case Role::kUser: return {{"role", "user"}, {"content", message.text}};
-    case Role::kTool:
-      // The dialect has no mark for it.
-      return {{"role", "tool"},
-              {"tool_call_id", message.call_id},
-              {"content", message.is_error ? "Error: " + message.text : message.text}};
-    case Role::kAssistant: break;
+void append_message(std::string& out, const ChatMessage& message) {
+  ObjectWriter writer(out);
+  if (message.role == Role::kTool) {
+    // The dialect has no mark for an error.
+    writer.text("role", "tool")
+        .text("tool_call_id", message.call_id)
+        .text("content", message.is_error ? "Error: " + message.text : message.text);
+    return writer.close();
   }
-  Json json = {{"role", "assistant"}, {"content", message.text}};
-  if (message.calls.empty()) return json;
-  if (message.text.empty()) json["content"] = nullptr;
-  for (const auto& call : message.calls) json["tool_calls"].push_back(call_json(call));
-  return json;
+  writer.text("role", "assistant");
+  if (message.calls.empty()) {
+    writer.text("content", message.text);
+    return writer.close();
+  }
+  message.text.empty() ? writer.raw("content", "null") : writer.text("content", message.text);
+  writer.key("tool_calls");
+  ArrayWriter calls(out);
+  for (const ToolCall& call : message.calls) {
+    calls.next();
+    append_call(out, call);
+  }
+  calls.close();
+  writer.close();
 }
 
-Json messages_json(const ChatRequest& request) {
-  Json messages = Json::array();
-  if (!request.instructions.empty()) messages.push_back({{"role", "system"}, {"content", request.instructions}});
-  for (const auto& message : request.messages) {
-    // The chat templates of some local models refuse two messages of a user in a row.
-    if (message.role == Role::kUser && !messages.empty() && messages.back()["role"] == "user") {
-      messages.back()["content"].get_ref<std::string&>() += "\n\n" + message.text;
-    } else {
-      messages.push_back(message_json(message));
+void append_messages(std::string& out, const ChatRequest& request) {
+  ArrayWriter list(out);
+  const auto add = [&](std::string_view role, std::string_view content) {
+    list.next();
+    ObjectWriter message(out);
+    message.text("role", role).text("content", content);
+    message.close();
+  };
+  if (!request.instructions.empty()) add("system", request.instructions);
+  for (auto next = request.messages.begin(); next != request.messages.end();) {
+    if (next->role != Role::kUser) {
+      list.next();
+      append_message(out, *next++);
+      continue;
     }
+    // The chat templates of some local models refuse two messages of a user in a row.
+    std::string said = (next++)->text;
+    for (; next != request.messages.end() && next->role == Role::kUser; ++next) said += "\n\n" + next->text;
+    add("user", said);
   }
-  return messages;
+  list.close();
 }
 
-Json body_json(const ChatRequest& request, const config::Model& model, const config::Endpoint& endpoint) {
-  Json body = {{"model", endpoint.model},
-               {"messages", messages_json(request)},
-               {"stream", true},
-               {"stream_options", {{"include_usage", true}}}};
+void append_tools(std::string& out, const std::vector<ToolSpec>& tools) {
+  ArrayWriter list(out);
+  for (const ToolSpec& tool : tools) {
+    list.next();
+    ObjectWriter writer(out);
+    writer.text("type", "function").key("function");
+    ObjectWriter function(out);
+    function.text("name", tool.name).text("description", tool.description).json("parameters", tool.schema);
+    function.close();
+    writer.close();
+  }
+  list.close();
+}
+
+// As text, without building it first: a conversation may be long, and this is on the thread that everybody waits for.
+std::string body_of(const ChatRequest& request, const config::Model& model, const config::Endpoint& endpoint) {
+  std::string out;
+  ObjectWriter body(out);
+  body.text("model", endpoint.model).key("messages");
+  append_messages(out, request);
+  body.flag("stream", true).raw("stream_options", R"({"include_usage":true})");
   // OpenAI's newer models refuse the old name, most other servers do not know the new one.
   const bool of_openai = endpoint.url.starts_with("https://api.openai.com/");
-  body[of_openai ? "max_completion_tokens" : "max_tokens"] = model.max_tokens;
-  if (model.temperature) body["temperature"] = *model.temperature;
-  for (const auto& tool : request.tools) {
-    body["tools"].push_back(
-        {{"type", "function"},
-         {"function", {{"name", tool.name}, {"description", tool.description}, {"parameters", tool.schema}}}});
+  body.count(of_openai ? "max_completion_tokens" : "max_tokens", model.max_tokens);
+  if (model.temperature) body.json("temperature", *model.temperature);
+  if (!request.tools.empty()) {
+    body.key("tools");
+    append_tools(out, request.tools);
   }
-  return body;
+  body.close();
+  return out;
 }
 
 Error malformed(std::string_view what) {
@@ -80,7 +119,7 @@ http::OutboundRequest openai_request(const ChatRequest& request, const config::M
   http::OutboundRequest outbound{
       .url = fmt::format("{}{}chat/completions", endpoint.url, endpoint.url.ends_with('/') ? "" : "/"),
       .headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream"}},
-      .body = dump_json(body_json(request, model, endpoint))};
+      .body = body_of(request, model, endpoint)};
   if (endpoint.api_key) outbound.headers.emplace_back("Authorization", "Bearer " + endpoint.api_key->value);
   return outbound;
 }
