@@ -125,9 +125,14 @@ void check_servers(const Document& document, const std::vector<McpServer>& serve
     for (const char* key : {"headers", "oauth"}) {
       if (has("command") && has(key)) report.add(join_path(path, key), "is for a server with url", "no such key");
     }
-    const bool credentials = !server.oauth.client_id.empty() && server.oauth.client_secret;
-    if (!server.oauth.by_person() && !credentials) {
-      report.add(join_path(path, "oauth"), "grant client_credentials needs both", "client_id and client_secret");
+    const McpOauth& oauth = server.oauth;
+    const bool shows_itself = oauth.client_secret || oauth.private_key;
+    if (!oauth.by_person() && (oauth.client_id.empty() || !shows_itself)) {
+      report.add(join_path(path, "oauth"), "grant client_credentials needs more",
+                 "client_id, and client_secret or private_key");
+    }
+    if (oauth.client_secret && oauth.private_key) {
+      report.add(join_path(path, "oauth"), "has both client_secret and private_key", "one of the two");
     }
   }
 }

@@ -106,16 +106,19 @@ TEST_F(Config, WhatIsReadIntoTheInstructionsIsReadAndWatched) {
 }
 
 TEST_F(Config, EverySecretIsKnownForWhatItIs) {
-  for (const char* letter : {"a", "b", "c", "d", "e", "f", "g"}) env_.emplace_back(letter, std::string(letter) + "-secret");
+  for (const char* letter : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    env_.emplace_back(letter, std::string(letter) + "-secret");
   const Snapshot snapshot = good(
       "a2a:\n  bearer: {env: a}\n  principals: [{id: x, role: user, match: {bearer_ref: {env: b}}}]\n"
       "  peers: [{name: p, url: 'https://p', bearer: {env: c}}]\n"
       "agent: {model: {provider: openai, model: m, api_key: {env: d}}}\n"
       "mcp: {servers: {s: {command: x, env: {K: {env: e}}}, t: {url: 'https://t', headers: {H: {env: f}},\n"
-      "  oauth: {client_id: x, client_secret: {env: g}, grant: client_credentials}}}}\n");
+      "  oauth: {client_id: x, client_secret: {env: g}, grant: client_credentials}},\n"
+      "  u: {url: 'https://u', oauth: {client_id: x, private_key: {env: h}}}}}\n");
   Texts known = secrets_of(snapshot);
   std::ranges::sort(known);
-  EXPECT_EQ(known, (Texts{"a-secret", "b-secret", "c-secret", "d-secret", "e-secret", "f-secret", "g-secret"}));
+  EXPECT_EQ(known,
+            (Texts{"a-secret", "b-secret", "c-secret", "d-secret", "e-secret", "f-secret", "g-secret", "h-secret"}));
 }
 
 TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
@@ -152,7 +155,8 @@ TEST_F(Config, SaysWhatIsWrongWithAToolServer) {
           "headers, oauth, tools, start_timeout, call_timeout",
           "12:9: mcp.servers.i.url: is not an http or https URL; expected a URL such as https://tools.example/mcp",
           "13:21: mcp.servers.j.oauth: is for a server with url; expected no such key",
-          "14:26: mcp.servers.k.oauth: grant client_credentials needs both; expected client_id and client_secret",
+          "14:26: mcp.servers.k.oauth: grant client_credentials needs more; expected client_id, and client_secret or "
+          "private_key",
           "15:34: mcp.servers.l.oauth.grant: is not a choice; expected one of authorization_code, client_credentials",
       }));
 }

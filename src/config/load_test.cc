@@ -113,8 +113,9 @@ TEST_F(Config, ReportsEveryFaultOfTypeAndRangeInTheOrderOfTheFile) {
                 "13:45: agent.model.script: is not a text: quote it; expected a path",
                 "14:9: store.kind: is not a choice; expected one of sqlite, memory",
             }));
-  EXPECT_EQ(faults("- a\n"), (Texts{"1:1: is not a mapping; expected a mapping with members of agent, mcp, children, a2a, store, "
-                                    "workflows, log"}));
+  EXPECT_EQ(faults("- a\n"),
+            (Texts{"1:1: is not a mapping; expected a mapping with members of agent, mcp, children, a2a, store, "
+                   "workflows, log"}));
 }
 
 TEST_F(Config, TellsTheNearestKeyOfAnUnknownOne) {

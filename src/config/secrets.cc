@@ -17,6 +17,7 @@ std::vector<std::string> secrets_of(const Snapshot& snapshot) {
     for (const auto& [name, secret] : server.secret_env) out.push_back(secret.value);
     for (const auto& [name, secret] : server.secret_headers) out.push_back(secret.value);
     add(server.oauth.client_secret);
+    add(server.oauth.private_key);
   }
   return out;
 }

@@ -139,6 +139,8 @@ constexpr Row kRows[] = {
      "What the daemon was registered as there; without it, it registers itself."},
     {"mcp.servers[].oauth.client_secret", kSecret, kNone, AGENTD_SLOT(mcp.servers.back().oauth.client_secret), "", {},
      "The secret that came with it."},
+    {"mcp.servers[].oauth.private_key", kSecret, kNone, AGENTD_SLOT(mcp.servers.back().oauth.private_key), "", {},
+     "Instead of a secret: the key in PEM (P-256 or RSA) with which it shows who it is."},
     {"mcp.servers[].oauth.scope", kString, kNone, AGENTD_SLOT(mcp.servers.back().oauth.scope), "", {1, 2048},
      "What to ask for; without it, what the server says."},
     {"mcp.servers[].oauth.grant", kChoice, kNone, AGENTD_SLOT(mcp.servers.back().oauth.grant), "", {},

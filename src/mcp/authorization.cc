@@ -8,8 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "mcp/assertion.h"
 #include "mcp/fields.h"
 
 namespace agentd::mcp {
@@ -20,6 +22,8 @@ constexpr std::size_t kMostAsked = 16;
 constexpr char kNarrow[] = "insufficient_scope";
 constexpr char kBasic[] = "client_secret_basic";
 constexpr char kPost[] = "client_secret_post";
+constexpr char kAssertion[] = "private_key_jwt";
+constexpr char kAssertionType[] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 constexpr char kNone[] = "none";
 
 std::vector<std::string> texts_at(const Json& object, const char* name) {
@@ -179,6 +183,7 @@ std::string Authorization::scope_for(const Place& place) const {
 // Who the daemon is there: as configured, as it was before, or registered now.
 void Authorization::identify(const Place& place, std::function<void(Result<Identity>)> told) {
   if (!config_.oauth.client_id.empty()) {
+    if (config_.oauth.private_key) return told(Identity{.id = config_.oauth.client_id, .method = kAssertion});
     const auto& secret = config_.oauth.client_secret;
     return told(Identity{.id = config_.oauth.client_id,
                          .secret = secret ? secret->value : "",
@@ -229,6 +234,13 @@ void Authorization::ask_for_token(const Place& place, const Identity& client, ht
   } else {
     fields.emplace_back("client_id", client.id);
     if (client.method == kPost) fields.emplace_back("client_secret", client.secret);
+    if (client.method == kAssertion) {
+      auto assertion = client_assertion(config_.oauth.private_key ? config_.oauth.private_key->value : "", client.id,
+                                        place.issuer, SystemClock{}.wall_ms() / 1'000);
+      if (!assertion) return done(std::unexpected(assertion.error()));
+      fields.emplace_back("client_assertion_type", kAssertionType);
+      fields.emplace_back("client_assertion", *std::move(assertion));
+    }
   }
   if (!place.resource.empty()) fields.emplace_back("resource", place.resource);
   request.body = http::form_of(fields);

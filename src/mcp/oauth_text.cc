@@ -73,6 +73,13 @@ std::string well_known(std::string_view url, std::string_view kind) {
   return origin_of(url) + std::string(kind) + path;
 }
 
+std::string url_safe(std::string base64) {
+  std::ranges::replace(base64, '+', '-');
+  std::ranges::replace(base64, '/', '_');
+  base64.erase(base64.find_last_not_of('=') + 1);
+  return base64;
+}
+
 void add(std::vector<std::string>& urls, std::string url) {
   if (std::ranges::find(urls, url) == urls.end()) urls.push_back(std::move(url));
 }
@@ -138,13 +145,9 @@ bool covers(const std::string& resource, const std::string& url) {
   return closed(path_of(url)).starts_with(closed(path_of(resource)));
 }
 
-std::string code_challenge(std::string_view verifier) {
-  std::string out = sha256_base64(verifier);
-  std::ranges::replace(out, '+', '-');
-  std::ranges::replace(out, '/', '_');
-  out.erase(out.find_last_not_of('=') + 1);
-  return out;
-}
+std::string to_base64url(std::string_view bytes) { return url_safe(to_base64(bytes)); }
+
+std::string code_challenge(std::string_view verifier) { return url_safe(sha256_base64(verifier)); }
 
 std::string basic_credentials(const std::string& id, const std::string& secret) {
   return "Basic " + to_base64(http::to_form_text(id) + ":" + http::to_form_text(secret));

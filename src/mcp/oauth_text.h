@@ -26,6 +26,8 @@ struct Challenge {
 // Whether a token for `resource` is one for what is at `url`: the same origin, and the same path or one below it.
 [[nodiscard]] bool covers(const std::string& resource, const std::string& url);
 
+// Without padding, fit for URLs (RFC 4648 section 5).
+[[nodiscard]] std::string to_base64url(std::string_view bytes);
 // The challenge of PKCE by S256.
 [[nodiscard]] std::string code_challenge(std::string_view verifier);
 // The value of Authorization: Basic, of a client that was given a secret.

@@ -1,5 +1,4 @@
-// mcp_conformance: the public kit's scenarios for clients, against the real daemon over HTTP: all but auth/client-credentials-jwt, for the
-// daemon signs no assertions.
+// mcp_conformance: the public kit's scenarios for clients, all of them, against the real daemon over HTTP.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -14,7 +13,7 @@ const OAUTH = [
   'metadata-default', 'metadata-var1', 'metadata-var2', 'metadata-var3', 'basic-cimd', 'scope-from-www-authenticate',
   'scope-from-scopes-supported', 'scope-omitted-when-undefined', 'scope-step-up', 'scope-retry-limit', 'token-endpoint-auth-basic',
   'token-endpoint-auth-post', 'token-endpoint-auth-none', 'resource-mismatch', 'pre-registration', '2025-03-26-oauth-metadata-backcompat',
-  '2025-03-26-oauth-endpoint-fallback', 'client-credentials-basic',
+  '2025-03-26-oauth-endpoint-fallback', 'client-credentials-basic', 'client-credentials-jwt',
 ].map((name) => `auth/${name}`);
 
 for (const scenario of ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry', ...OAUTH]) {

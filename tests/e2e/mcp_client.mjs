@@ -12,10 +12,10 @@ const url = process.argv.at(-1);
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
 // The document of a client that the kit knows.
 const known = scenario === 'auth/basic-cimd' ? { client_id: 'https://conformance-test.local/client-metadata.json' } : {};
-const { client_id, client_secret } = { ...known, ...JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') };
+const { client_id, client_secret, private_key_pem } = { ...known, ...JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') };
 const credentials = scenario.startsWith('auth/client-credentials');
 const oauth = { ...(client_id && { client_id }), ...(client_secret && { client_secret: { env: 'KIT_SECRET' } }),
-  ...(credentials && { grant: 'client_credentials' }) };
+  ...(private_key_pem && { private_key: { env: 'KIT_KEY' } }), ...(credentials && { grant: 'client_credentials' }) };
 
 const SIGN_IN = 'kit__sign_in';
 const isTool = ({ function: { name } }) => name.startsWith('kit__');
@@ -35,7 +35,7 @@ const model = await ModelServer.start([
   { match: {}, response: { content: 'Done.' } },
 ]);
 const daemon = new Daemon(chatting(model, { approval: 'accept' }, {
-  config: { mcp: { servers: { kit: { url, oauth } } }, log: { level: 'debug' } }, env: { KIT_SECRET: client_secret ?? '-' },
+  config: { mcp: { servers: { kit: { url, oauth } } }, log: { level: 'debug' } }, env: { KIT_SECRET: client_secret ?? '-', KIT_KEY: private_key_pem ?? '-' },
 }));
 
 async function visit({ url: page }) {
