@@ -180,7 +180,8 @@ std::string Authorization::scope_for(const Place& place) const {
   return challenge_.scope.empty() ? place.scope : challenge_.scope;
 }
 
-// Who the daemon is there: as configured, as it was before, or registered now.
+// Who the daemon is there: as configured, or registered now. It registers anew for each sign-in, for who keeps the registrations may have
+// dropped one, and tells only the person.
 void Authorization::identify(const Place& place, std::function<void(Result<Identity>)> told) {
   if (!config_.oauth.client_id.empty()) {
     if (config_.oauth.private_key) return told(Identity{.id = config_.oauth.client_id, .method = kAssertion});
@@ -189,8 +190,6 @@ void Authorization::identify(const Place& place, std::function<void(Result<Ident
                          .secret = secret ? secret->value : "",
                          .method = method_for(place.methods, secret.has_value())});
   }
-  const bool is_known = grant_.issuer == place.issuer && grant_.client.redirect_uri == sign_in_.redirect_uri;
-  if (is_known && !grant_.client.id.empty()) return told(grant_.client);
   if (place.registration.empty()) {
     return told(
         fail(Code::kUnavailable, fmt::format("{} lets nobody register: register the daemon there, with {}, and set "
@@ -206,20 +205,18 @@ void Authorization::identify(const Place& place, std::function<void(Result<Ident
                             {"grant_types", {"authorization_code", "refresh_token"}},
                             {"response_types", {"code"}},
                             {"token_endpoint_auth_method", method}});
-  fetch(std::move(request),
-        [place, redirect_uri = sign_in_.redirect_uri, told = std::move(told)](int status, const Json& answer) {
-          Identity out{.id = text_field(answer, "client_id")};
-          if (out.id.empty() || status < 200 || status > 299) {
-            return told(fail(Code::kUnavailable, fmt::format("{} does not register the daemon ({})", place.issuer,
-                                                             error_in(status, answer))));
-          }
-          out.secret = text_field(answer, "client_secret");
-          out.redirect_uri = redirect_uri;
-          out.method = text_field(answer, "token_endpoint_auth_method");
-          if (out.method != kBasic && out.method != kPost && out.method != kNone)
-            out.method = method_for(place.methods, !out.secret.empty());
-          told(std::move(out));
-        });
+  fetch(std::move(request), [place, told = std::move(told)](int status, const Json& answer) {
+    Identity out{.id = text_field(answer, "client_id")};
+    if (out.id.empty() || status < 200 || status > 299) {
+      return told(fail(Code::kUnavailable,
+                       fmt::format("{} does not register the daemon ({})", place.issuer, error_in(status, answer))));
+    }
+    out.secret = text_field(answer, "client_secret");
+    out.method = text_field(answer, "token_endpoint_auth_method");
+    if (out.method != kBasic && out.method != kPost && out.method != kNone)
+      out.method = method_for(place.methods, !out.secret.empty());
+    told(std::move(out));
+  });
 }
 
 // ---- Tokens
@@ -364,7 +361,10 @@ void Authorization::finish(const http::Query& back, std::function<void(Status)> 
 
 void Authorization::set_wants_person(bool wants) {
   if (std::exchange(wants_person_, wants) == wants) return;
-  if (wants) log::warn("an MCP server wants a person to sign in", {{"server", config_.name}});
+  if (wants) {
+    log::warn("an MCP server wants a person to sign in; ask the agent for it, as its operator",
+              {{"server", config_.name}});
+  }
   changed_();
 }
 
@@ -382,14 +382,15 @@ void Authorization::load(const Json& kept) {
             .refresh_token = text_field(kept, "refresh_token"),
             .scope = text_field(kept, "scope"),
             .client = {.id = text_field(kept, "client_id"),
-                       .secret = text_field(kept, "client_secret"),
-                       .method = text_field(kept, "client_method"),
-                       .redirect_uri = text_field(kept, "redirect_uri")}};
+                       .secret = config_.oauth.client_secret ? config_.oauth.client_secret->value
+                                                             : text_field(kept, "client_secret"),
+                       .method = text_field(kept, "client_method")}};
 }
 
 void Authorization::keep() const {
+  // What the configuration refers to is not written down a second time.
+  const bool is_registered = config_.oauth.client_id.empty();
   sign_in_.keep({{"url", config_.url},
-                 {"redirect_uri", grant_.client.redirect_uri},
                  {"configured_client", config_.oauth.client_id},
                  {"issuer", grant_.issuer},
                  {"token_endpoint", grant_.token_endpoint},
@@ -398,7 +399,7 @@ void Authorization::keep() const {
                  {"refresh_token", grant_.refresh_token},
                  {"scope", grant_.scope},
                  {"client_id", grant_.client.id},
-                 {"client_secret", grant_.client.secret},
+                 {"client_secret", is_registered ? grant_.client.secret : ""},
                  {"client_method", grant_.client.method}});
 }
 

@@ -61,7 +61,6 @@ class Authorization final {
   };
   struct Identity {
     std::string id, secret, method;
-    std::string redirect_uri;  // that it is registered with
   };
   struct Grant {
     std::string issuer, token_endpoint, resource, access_token, refresh_token, scope;

@@ -101,11 +101,12 @@ void McpTools::set_servers(const std::vector<config::McpServer>& servers) {
     const bool same = known != servers_.end() && known->second.server->config() == server;
     next[server.name] = same ? std::move(known->second) : Known{.server = start(server), .since_ms = clock_.mono_ms()};
   }
-  for (const auto& [name, known] : servers_) {
+  const auto before = std::exchange(servers_, std::move(next));
+  changed();
+  // Who waited goes on at once, with the tools that there are now.
+  for (const auto& [name, known] : before) {
     if (known.server) sign_ins_.forget(*known.server);
   }
-  servers_ = std::move(next);
-  changed();
 }
 
 bool McpTools::is_starting() const {

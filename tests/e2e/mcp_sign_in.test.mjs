@@ -2,7 +2,9 @@
 // (a2a.md, MCP authorization of 2025-11-25), over an authorization server and an MCP server of the test's own.
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 
 import { chatting, say, textOf } from './chat.mjs';
@@ -54,7 +56,7 @@ class Protected {
       return json(201, client);
     }
     if (pathname === '/as/authorize') return this.#authorize(searchParams, answer);
-    if (pathname === '/as/token') return this.#token(new URLSearchParams(body), json);
+    if (pathname === '/as/token') return this.#token(new URLSearchParams(body), headers, json);
     if (pathname !== '/mcp') return json(404, {});
     const token = headers.authorization?.replace(/^Bearer /, '');
     if (!this.tokens.has(token)) {
@@ -83,9 +85,12 @@ class Protected {
     answer.writeHead(302, { location: back.href }).end();
   }
 
-  #token(form, json) {
+  #token(form, headers, json) {
     assert.equal(form.get('resource'), `${this.url}/mcp`);
-    if (form.get('grant_type') === 'refresh_token') {
+    if (form.get('grant_type') === 'client_credentials') {
+      const shown = `Basic ${Buffer.from(this.options.credentials.join(':')).toString('base64')}`;
+      if (headers.authorization !== shown) return json(401, { error: 'invalid_client' });
+    } else if (form.get('grant_type') === 'refresh_token') {
       if (!this.refreshes.delete(form.get('refresh_token'))) return json(400, { error: 'invalid_grant' });
     } else {
       const challenge = this.codes.get(form.get('code'));
@@ -122,9 +127,9 @@ after(() => model.stop());
 const lastResult = () => model.requests.at(-1).body.messages.at(-1).content;
 
 // A daemon with that server, which has refused it.
-async function startRefused(t, server, more = {}) {
+async function startRefused(t, server, more = {}, others = {}) {
   const daemon = await startDaemon(t, chatting(model, { approval: 'accept' }, {
-    ...more, config: { ...more.config, mcp: { servers: { sums: { url: `${server.url}/mcp` } } } },
+    ...more, config: { ...more.config, mcp: { servers: { sums: { url: `${server.url}/mcp` }, ...others } } },
   }));
   await eventually('the refusal', () => daemon.log.includes('an MCP server wants a person to sign in'));
   return daemon;
@@ -234,6 +239,36 @@ test('a sign-in that is denied, given up, or answered by somebody else is told t
   assert.equal(guess.status, 403);
   assert.equal((await daemon.getTask(wrong.task.id)).status.state, 'TASK_STATE_AUTH_REQUIRED');
   assert.equal(server.given, undefined);
+});
+
+test('a server that is taken out of the configuration while it is signed in to is waited for no more', async (t) => {
+  const server = await startProtected(t);
+  const others = { another: { url: `${server.url}/none` } };
+  const daemon = await startRefused(t, server, {}, others);
+  const { id, status } = await daemon.sendTask('sum up');
+  assert.equal(status.state, 'TASK_STATE_AUTH_REQUIRED');
+  writeFileSync(daemon.configFile, JSON.stringify({ ...daemon.config, mcp: { servers: others } }));
+  await daemon.taskIn(id, 'COMPLETED');
+  assert.match(lastResult(), /^Error: The MCP server was taken out/);
+});
+
+test('client credentials need nobody, and the secret stays where the configuration has it', async (t) => {
+  const credentials = ['agentd', 'canary-9b1f4c3a7d'];
+  const server = await startProtected(t, { credentials });
+  const config = { mcp: { servers: { sums: {
+    url: `${server.url}/mcp`, oauth: { grant: 'client_credentials', client_id: 'agentd', client_secret: { env: 'SUMS_SECRET' } },
+  } } } };
+  const daemon = await startDaemon(t, chatting(model, { approval: 'accept' }, { config, env: { SUMS_SECRET: credentials[1] } }));
+  await daemon.sendTask('sum up');
+  assert.equal(lastResult(), '42');
+  server.tokens.clear();
+  await daemon.restart();
+  await daemon.sendTask('sum up');
+  assert.equal(lastResult(), '42');
+  await daemon.stop();
+  const kept = readFileSync(join(daemon.stateFolder, 'agentd.db'), 'latin1');
+  assert.ok(kept.includes(server.given.at(-1)), 'the tokens are kept');
+  assert.ok(!(kept + daemon.log).includes(credentials[1]));
 });
 
 test('only the operator may sign the daemon in', async (t) => {
