@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "mcp/oauth_text.h"
+#include "net/openssl.h"
 
 namespace agentd::mcp {
 namespace {
@@ -17,21 +18,12 @@ namespace {
 constexpr std::int64_t kLifeS = 300;
 constexpr int kHalf = 32;  // of a signature on P-256
 
-template <auto Free>
-struct Freed {
-  template <class T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using Bio = std::unique_ptr<BIO, Freed<BIO_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
-using Context = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
-using Signature = std::unique_ptr<ECDSA_SIG, Freed<ECDSA_SIG_free>>;
+using DigestPtr = std::unique_ptr<EVP_MD_CTX, net::Freed<EVP_MD_CTX_free>>;
+using SignaturePtr = std::unique_ptr<ECDSA_SIG, net::Freed<ECDSA_SIG_free>>;
 
 // "" when it cannot be.
 std::string sign(EVP_PKEY* key, const std::string& text) {
-  const Context context(EVP_MD_CTX_new());
+  const DigestPtr context(EVP_MD_CTX_new());
   const auto* bytes =
       reinterpret_cast<const unsigned char*>(text.data());  // NOLINT(*-reinterpret-cast): OpenSSL's bytes
   std::size_t size = 0;
@@ -47,7 +39,7 @@ std::string sign(EVP_PKEY* key, const std::string& text) {
 // The two numbers side by side, as JWTs have them.
 std::string plain_signature(const std::string& der) {
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());  // NOLINT(*-reinterpret-cast): OpenSSL's bytes
-  const Signature signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
+  const SignaturePtr signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
   std::vector<unsigned char> out(2 * kHalf);
   if (!signature || BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), out.data(), kHalf) != kHalf ||
       BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), out.data() + kHalf, kHalf) != kHalf) {
@@ -60,10 +52,10 @@ std::string plain_signature(const std::string& der) {
 
 Result<std::string> client_assertion(const std::string& key, const std::string& client, const std::string& audience,
                                      std::int64_t now_s) {
-  const Bio text(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
+  const net::BioPtr text(BIO_new_mem_buf(key.data(), static_cast<int>(key.size())));
   // Never a question for a passphrase at the terminal.
   const auto no_passphrase = [](char*, int, int, void*) { return 0; };
-  const Key parsed(PEM_read_bio_PrivateKey(text.get(), nullptr, no_passphrase, nullptr));
+  const net::KeyPtr parsed(PEM_read_bio_PrivateKey(text.get(), nullptr, no_passphrase, nullptr));
   const bool is_ec = parsed && EVP_PKEY_is_a(parsed.get(), "EC") == 1 && EVP_PKEY_get_bits(parsed.get()) == 8 * kHalf;
   const bool is_rsa = parsed && EVP_PKEY_is_a(parsed.get(), "RSA") == 1;
   if (!is_ec && !is_rsa)
