@@ -96,6 +96,17 @@ TEST(Send, StopsAtAQuestionAndSaysHowToAnswer) {
   EXPECT_NE(captured.err().find("agentd send --task t1 TEXT"), std::string::npos);
 }
 
+TEST(Send, StopsWhereSomebodyHasToSignInAndSaysThatItGoesOnByItself) {
+  FakeServer server([](FakeExchange& exchange) {
+    exchange.begin_events();
+    exchange.send_result({{"task", task("t1", "TASK_STATE_AUTH_REQUIRED")}});
+    exchange.wait_for_peer();
+  });
+  CapturedConsole captured;
+  EXPECT_EQ(run_send({.daemon = {.url = server.url()}, .text = "hi"}, captured.console()), kOk);
+  EXPECT_NE(captured.err().find("it goes on when somebody has signed in"), std::string::npos) << captured.err();
+}
+
 TEST(Send, AWorkflowActivatesTheCommandExtension) {
   FakeServer server([](FakeExchange& exchange) {
     EXPECT_NE(exchange.head().find("A2A-Extensions: https://agentd.dev/a2a/ext/command\r\n"), std::string::npos);

@@ -67,7 +67,10 @@ class Sending final {
       for (const auto& path : *paths) note("wrote " + path);
     }
     if (!options_.wait && !options_.json && !answer_.task_id().empty()) console_.out.line(one_line(answer_.task_id()));
-    if (is_interrupted(answer_.state())) {
+    if (answer_.state() == "AUTH_REQUIRED") {
+      note(fmt::format("it goes on when somebody has signed in; without: agentd send --task {} cancel",
+                       answer_.task_id()));
+    } else if (is_interrupted(answer_.state())) {
       note(fmt::format("it waits for you: agentd send --task {} TEXT", answer_.task_id()));
     }
     return is_terminal(answer_.state()) && answer_.state() != "COMPLETED" ? kTaskFailed : kOk;
