@@ -84,7 +84,7 @@ struct McpOauth {
   std::string client_id;  // "" = the daemon registers itself
   std::optional<Secret> client_secret;
   std::optional<Secret> private_key;  // in PEM, instead of the secret
-  std::string scope;  // "" = what the server asks for
+  std::string scope;                  // "" = what the server asks for
   std::string grant;  // "authorization_code", which "" is too: a person signs in; or "client_credentials"
 
   [[nodiscard]] bool by_person() const { return grant != "client_credentials"; }

@@ -110,7 +110,8 @@ void Journal::committed(store::Batch batch, Waiters waiters, Status status) {
   if (refused_before != refusing_ && on_refusing_) on_refusing_();
   // Where the store is and what ails it is for the log: who waits may be anybody.
   const Status told =
-      status ? Status{} : fail(Code::kUnavailable, "the store cannot be written now; it is tried again until it can be");
+      status ? Status{}
+             : fail(Code::kUnavailable, "the store cannot be written now; it is tried again until it can be");
   for (auto& waiter : waiters) waiter(told);
   if (due_) schedule();
 }
